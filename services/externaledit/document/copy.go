@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// CopyFor writes the document with the id of the report in a custom property, and everything else as it is. An error
-// means that the document cannot be read as one.
+// CopyFor writes a copy of the document with the id of the report in a custom property and no other change. It returns
+// an error if the document cannot be parsed.
 func CopyFor(reportID int64, to io.Writer, r io.ReaderAt, size int64) error {
 	p, err := openForCopy(r, size)
 	if err != nil {
@@ -38,7 +38,7 @@ func CopyFor(reportID int64, to io.Writer, r io.ReaderAt, size int64) error {
 	return p.write(to)
 }
 
-// FinalView writes the document so that LibreOffice shows it with all tracked changes accepted.
+// FinalView writes a copy of the document in which LibreOffice shows all tracked changes as accepted.
 func FinalView(to io.Writer, r io.ReaderAt, size int64) error {
 	p, err := openForCopy(r, size)
 	if err != nil {
@@ -73,10 +73,10 @@ func FinalView(to io.Writer, r io.ReaderAt, size int64) error {
 	return p.write(to)
 }
 
-// packageCopy is a package of which some parts are replaced or added.
+// packageCopy is an Office package with replaced and added parts.
 type packageCopy struct {
 	*officePackage
-	changed map[string][]byte // by the name in lower case
+	changed map[string][]byte // replaced parts by name in lower case
 	added   []addedPart
 }
 
@@ -97,7 +97,7 @@ func openForCopy(r io.ReaderAt, size int64) (*packageCopy, error) {
 	return &packageCopy{officePackage: p, changed: map[string][]byte{}}, nil
 }
 
-// maxChanged is the size of a part that is read to be changed.
+// maxChanged is the maximum size of a part that can be changed, because it is kept in memory.
 const maxChanged = 2 << 20
 
 func (p *packageCopy) change(name string, edit func([]byte) ([]byte, error)) error {
@@ -122,8 +122,8 @@ func (p *packageCopy) change(name string, edit func([]byte) ([]byte, error)) err
 	return err
 }
 
-// add adds a part called name.xml, or the next free name, with its content type and its relationship from the part of
-// rels.
+// add adds a part called name.xml, or the next free name, together with its content type and a relationship to it in
+// the part rels.
 func (p *packageCopy) add(name, kind, rels, relKind, content string) error {
 	target := name + ".xml"
 	for n := 2; p.parts[strings.ToLower(target)] != nil; n++ {
@@ -152,7 +152,7 @@ func (p *packageCopy) add(name, kind, rels, relKind, content string) error {
 	})
 }
 
-// write writes the package: what did not change byte for byte.
+// write writes the package. Unchanged parts are copied byte for byte.
 func (p *packageCopy) write(to io.Writer) error {
 	out := zip.NewWriter(to)
 	for _, part := range p.archive.File {
@@ -184,14 +184,15 @@ func writePart(out *zip.Writer, name string, content []byte) error {
 	return err
 }
 
-// Custom properties.
+// Values of parts with custom properties.
 const (
 	customSpace     = "http://schemas.openxmlformats.org/officeDocument/2006/custom-properties"
 	customStrict    = "http://purl.oclc.org/ooxml/officeDocument/customProperties"
 	firstPropertyID = 2
 )
 
-// property is the report's id as a custom property, in the edition of the standard that the part has.
+// property returns the XML of a custom property with the report's id, for the edition of the standard that space
+// belongs to.
 func property(space, value string, id int) string {
 	values := "http://schemas.openxmlformats.org/officeDocument/2006/docPropsVTypes"
 	if space == customStrict {
@@ -201,7 +202,7 @@ func property(space, value string, id int) string {
 		`<vt:lpwstr xmlns:vt=%q>%s</vt:lpwstr></property>`, space, id, reportProperty, values, value)
 }
 
-// setProperty adds the report's id to the custom properties, in place of one that is there.
+// setProperty adds the report's id to the custom properties and removes an earlier one.
 func setProperty(part []byte, value string) ([]byte, error) {
 	space, next := customSpace, firstPropertyID
 	from, to := 0, 0
@@ -232,7 +233,7 @@ func setProperty(part []byte, value string) ([]byte, error) {
 	return insertLast(part, property(space, value, next))
 }
 
-// setView puts the view of tracked changes into the settings, in place of previous ones.
+// setView adds the view of tracked changes to the settings and removes earlier ones.
 func setView(part []byte, view string) ([]byte, error) {
 	var kept []byte
 	from, copied := 0, 0
@@ -253,7 +254,7 @@ func setView(part []byte, view string) ([]byte, error) {
 	return insertFirst(append(kept, part[copied:]...), view)
 }
 
-// insertFirst and insertLast put text in front of or behind what the root element holds.
+// insertFirst inserts text before the content of the root element; insertLast inserts it after the content.
 func insertFirst(part []byte, text string) ([]byte, error) {
 	at := -1
 	err := walk(part, func(depth int, token xml.Token, _, end int) {
@@ -276,13 +277,14 @@ func insertLast(part []byte, text string) ([]byte, error) {
 
 var errInsert = errors.New("the part cannot be added to")
 
-// insert puts text at a place inside the root element, which may be written as an empty one.
+// insert inserts text at an offset inside the root element, which may be written as an empty element. err is an error
+// of the caller's search for the offset.
 func insert(part []byte, at int, text string, err error) ([]byte, error) {
 	if err != nil || at < 0 {
 		return nil, errors.Join(err, errInsert)
 	}
 	if head, empty := bytes.CutSuffix(part[:at], []byte("/>")); empty && !bytes.HasPrefix(part[at:], []byte("</")) {
-		if rest := part[at:]; bytes.IndexByte(rest, '<') < 0 { // the root itself
+		if rest := part[at:]; bytes.IndexByte(rest, '<') < 0 { // the root element is the empty one
 			name := head[bytes.LastIndexByte(head, '<')+1:]
 			if end := bytes.IndexAny(name, " \t\r\n"); end >= 0 {
 				name = name[:end]
@@ -294,7 +296,7 @@ func insert(part []byte, at int, text string, err error) ([]byte, error) {
 	return append(append(bytes.Clone(part[:at]), text...), part[at:]...), nil
 }
 
-// walk calls visit for each token with its place in part. depth is that of the element's parents.
+// walk calls visit for each token of part with its offsets. depth is the number of elements around the token's element.
 func walk(part []byte, visit func(depth int, token xml.Token, begin, end int)) error {
 	decoder := xml.NewDecoder(bytes.NewReader(part))
 	depth := 0

@@ -1,4 +1,3 @@
-// Package document owns what counts as a Word document and as a PDF: names, content types, signatures and structure. It
-// reads, and never trusts what a file says of its own size. Everything that it refuses is apperr.Invalid with a message
-// for the person who saved the file.
+// Package document validates Word documents and PDFs by name, content type, signature and structure. It never trusts
+// the sizes that a file declares. Errors about a file are apperr.Invalid, with a message for the person who saved it.
 package document

@@ -12,19 +12,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Kind is one of the two files of a save.
+// Kind describes one of the two files of a save.
 type Kind struct {
-	Field       string // of the form
-	Title       string // for people
+	Field       string // form field of the file
+	Title       string // name in messages
 	Extension   string
 	ContentType string
-	FileName    string // of the object
+	FileName    string // name of the stored object
 	MaxBytes    int64
-	Tolerated   string // another content type that clients without a table of types send
+	Tolerated   string // another accepted content type, sent by clients that cannot look up the right one
 	signature   func(head []byte) bool
 }
 
-// The two kinds and their documented limits.
+// The two kinds with their documented limits.
 var (
 	Word = Kind{
 		Field: "word_file", Title: "the Word document", Extension: ".docx", FileName: "report.docx", MaxBytes: 50 << 20,
@@ -39,10 +39,10 @@ var (
 	}
 )
 
-// HeadBytes is how much of a file CheckHead wants to see.
+// HeadBytes is how many bytes of a file's beginning CheckHead needs.
 const HeadBytes = 1024
 
-// KindOf returns the kind of a form's field.
+// KindOf returns the kind whose file a form field carries; ok is false for other fields.
 func KindOf(field string) (Kind, bool) {
 	for _, k := range []Kind{Word, PDF} {
 		if k.Field == field {
@@ -52,9 +52,9 @@ func KindOf(field string) (Kind, bool) {
 	return Kind{}, false
 }
 
-const maxNameBytes = 255 // what file systems take
+const maxNameBytes = 255 // the limit of common file systems
 
-// CheckName refuses names that are none or that carry a path, and other extensions. The name is used for nothing else.
+// CheckName rejects empty and invalid names, names with a path, and other extensions. The name is not used otherwise.
 func (k Kind) CheckName(name string) error {
 	switch {
 	case name == "":
@@ -71,7 +71,7 @@ func (k Kind) CheckName(name string) error {
 
 func forbidden(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(`/\`, r) }
 
-// CheckContentType refuses declared types that are not the kind's.
+// CheckContentType rejects a declared content type that does not fit the kind.
 func (k Kind) CheckContentType(declared string) error {
 	media, _, err := mime.ParseMediaType(declared)
 	if err != nil || (media != k.ContentType && media != k.Tolerated) {
@@ -82,7 +82,7 @@ func (k Kind) CheckContentType(declared string) error {
 
 var oldOffice = []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1")
 
-// CheckHead refuses a file by its first bytes, before anything of it is stored.
+// CheckHead checks the first bytes of a file, so that a wrong file is rejected before it is stored.
 func (k Kind) CheckHead(head []byte) error {
 	switch {
 	case len(head) == 0:
@@ -96,20 +96,20 @@ func (k Kind) CheckHead(head []byte) error {
 	return k.invalid("SIGNATURE_INVALID", "is not a "+k.Extension+" file, whatever its name says")
 }
 
-// TooLarge is what a file above the limit gets.
+// TooLarge returns the error for a file above the limit.
 func (k Kind) TooLarge() error {
 	return k.invalid("FILE_TOO_LARGE", fmt.Sprintf("is larger than %d MB; remove large pictures and save it again", k.MaxBytes>>20))
 }
 
-// Missing is what a form without the file gets.
+// Missing returns the error for a form without the file.
 func (k Kind) Missing() error { return k.invalid("FILE_MISSING", "is missing; send it as "+k.Field) }
 
-// Repeated is what a form with two files of the kind gets.
+// Repeated returns the error for a form with two files of the kind.
 func (k Kind) Repeated() error {
 	return k.invalid("FILE_REPEATED", "was sent twice; send one "+k.Field)
 }
 
-// invalid words a refusal: "the Word document is empty".
+// invalid returns an error about the file. problem continues a sentence: "the Word document is empty".
 func (k Kind) invalid(reason, problem string) *apperr.Error {
 	e := apperr.InvalidField(k.Field, k.Field+": "+k.Title+" "+problem)
 	e.Reason = reason

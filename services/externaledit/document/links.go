@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Relationships, as their types end; what comes before differs between the two editions of the standard.
+// Ends of relationship types. Their beginnings differ between the two editions of the standard.
 const (
 	relOffice    = "/officeDocument"
 	relCustom    = "/custom-properties"
-	relCustomISO = "/customProperties" // of the strict edition
+	relCustomISO = "/customProperties" // in the strict edition
 	relSettings  = "/settings"
 	relHyperlink = "/hyperlink"
 	relTemplate  = "/attachedTemplate"
@@ -32,14 +32,14 @@ const (
 	strictSpace = "http://purl.oclc.org/ooxml/officeDocument/relationships"
 )
 
-// relation is one line of a part of relationships.
+// relation is one relationship of a relationships part.
 type relation struct{ id, kind, target string }
 
-// is reports whether the relationship is of the kind.
+// is reports whether the relationship has the kind, whatever the edition of the standard.
 func (r relation) is(kind string) bool { return strings.HasSuffix(r.kind, kind) }
 
-// judge refuses a link to outside of the package that fetches or runs something when the document is opened. A
-// hyperlink is allowed, because a person has to click it.
+// judge rejects a link to outside of the package if opening the document would fetch or run its target. Hyperlinks are
+// allowed, because a person has to click them.
 func (r relation) judge() error {
 	switch {
 	case r.is(relHyperlink):
@@ -56,8 +56,8 @@ func (r relation) judge() error {
 	return errLinked
 }
 
-// isRemote reports whether a target is on another computer: a share or a host. Paths of the author's own disks, which
-// Word writes for templates and pictures, are not.
+// isRemote reports whether a target is on another computer, a share or a host. Paths on the author's own disks, which
+// Word writes for templates and pictures, are not remote.
 func isRemote(target string) bool {
 	if plain, err := url.PathUnescape(target); err == nil {
 		target = plain
@@ -68,9 +68,9 @@ func isRemote(target string) bool {
 	}
 	scheme, rest, found := strings.Cut(target, ":")
 	switch {
-	case !found, len(scheme) == 1, strings.ContainsAny(scheme, "/ #?"): // a drive, or a colon in a name
+	case !found, len(scheme) == 1, strings.ContainsAny(scheme, "/ #?"): // a drive letter, or a colon within a name
 		return false
-	case scheme == "data", scheme == "cid": // in the link itself, or a picture of the e-mail that a text was pasted from
+	case scheme == "data", scheme == "cid": // data in the link, or a picture of an e-mail that was pasted
 		return false
 	case scheme != "file":
 		return true
@@ -87,8 +87,8 @@ func isRemote(target string) bool {
 	return true
 }
 
-// resolve returns the part that a target of a relationship means, in lower case; base is the part that it is of, "" for
-// the package.
+// resolve returns the name, in lower case, of the part that a relationship's target refers to. base is the part that
+// has the relationship, "" for the package.
 func resolve(base, target string) string {
 	if plain, err := url.PathUnescape(target); err == nil {
 		target = plain
@@ -100,7 +100,7 @@ func resolve(base, target string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean(target), "/"))
 }
 
-// relations takes the relationships of a part.
+// relations passes each relationship of a part to take.
 type relations struct {
 	noText
 	take func(r relation, external bool) error
@@ -114,7 +114,7 @@ func (r relations) start(e *element) error {
 		strings.EqualFold(e.attr("TargetMode"), "External"))
 }
 
-// noText is the part of a handler that reads elements alone.
+// noText ignores text and the ends of elements, for handlers that need only the beginnings of elements.
 type noText struct{}
 
 func (noText) end(string) error  { return nil }

@@ -6,18 +6,18 @@ import (
 	"unicode/utf16"
 )
 
-// macroStorages are where documents of the format before .docx keep programs.
+// macroStorages are names of storages in which the Office formats before .docx keep macros.
 var macroStorages = map[string]bool{"VBA": true, "_VBA_PROJECT": true, "_VBA_PROJECT_CUR": true, "Macros": true}
 
-// Entries of the directory of a compound file: their size, and where the length of the name and the kind are.
+// Size of a directory entry in a compound file, and the offsets of its name length and kind.
 const (
 	entryBytes  = 128
 	entryLength = 64
 	entryKind   = 66
 )
 
-// scanOldOffice looks for macros in an embedded compound file. The entries of its directory begin at multiples of their
-// size, wherever the directory is.
+// scanOldOffice rejects an embedded compound file with macros. It reads the whole file entry by entry: wherever the
+// directory is, its entries begin at multiples of their size.
 func scanOldOffice(content io.Reader) error {
 	var entry [entryBytes]byte
 	for {
@@ -34,10 +34,10 @@ func scanOldOffice(content io.Reader) error {
 	}
 }
 
-// entryName returns the name of a storage or stream, "" for what cannot be one.
+// entryName returns the name of a storage or stream, or "" if the bytes are no directory entry.
 func entryName(entry *[entryBytes]byte) string {
 	const longest = entryLength / 2
-	length := (int(entry[entryLength]) | int(entry[entryLength+1])<<8) / 2 // with a final zero
+	length := (int(entry[entryLength]) | int(entry[entryLength+1])<<8) / 2 // includes a final zero
 	if kind := entry[entryKind]; length < 2 || length > longest || (kind != 1 && kind != 2) {
 		return ""
 	}

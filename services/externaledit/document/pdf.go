@@ -9,33 +9,33 @@ import (
 )
 
 const (
-	maxObjS   = 4 << 20  // bytes of one compressed object stream
-	objSBytes = 64 << 20 // what all object streams of a file may inflate to
+	maxObjS   = 4 << 20  // maximum bytes of one object stream as stored
+	objSBytes = 64 << 20 // maximum bytes of all inflated object streams of a file
 )
 
-// PDFScanner reads a PDF while it passes by, as an io.Writer; Finish tells the verdict. It reads the objects as a
-// reader does, also those inside compressed object streams: a word in a text, a link, a comment or a picture is none. A
-// table of cross-references is not needed.
+// PDFScanner checks a PDF while it is written to the scanner. Write and Finish return the result. It parses objects as
+// a PDF reader does, including those in compressed object streams, so that words in texts, links, comments or pictures
+// do not count. It needs no cross-reference table.
 type PDFScanner struct {
 	file, inner pdfLexer
 	verdict     pdfVerdict
 	object      pdfObject
-	stream      pdfObject // the object stream that is collected
+	stream      pdfObject // the object stream being collected
 	index       pdfIndex
 	objects     int
-	complete    bool  // the end mark came behind the last object
-	damage      error // told at the end: of an encrypted file everything looks damaged
+	complete    bool  // an end mark followed the last object
+	damage      error // reported by Finish, because all object streams of an encrypted file look damaged
 
 	collecting bool
-	collected  []byte // of an object stream
+	collected  []byte // data of the object stream being collected
 	inflated   int64
 
-	// A file may have millions of object streams: all use these.
+	// Shared by all object streams, because a file may have millions of them.
 	inflater io.ReadCloser
 	buffer   []byte
 }
 
-// Write reads on. It fails on what must not be stored.
+// Write checks the next bytes. It returns an error once the file contains something that must not be stored.
 func (s *PDFScanner) Write(p []byte) (int, error) {
 	if s.file.emit == nil {
 		s.file.emit, s.inner = s.take, pdfLexer{flat: true, emit: s.takeInner}
@@ -53,7 +53,7 @@ func (s *PDFScanner) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Finish returns what is wrong with the whole file.
+// Finish returns an error if the whole file is damaged or incomplete.
 func (s *PDFScanner) Finish() error {
 	if !s.collecting {
 		if _, err := s.Write([]byte("\n")); err != nil { // ends the last token
@@ -71,7 +71,7 @@ func (s *PDFScanner) Finish() error {
 	return nil
 }
 
-// take follows the structure of the file.
+// take updates the state of the structure and checks the event.
 func (s *PDFScanner) take(event pdfEvent) error {
 	name := ""
 	switch event {
@@ -101,7 +101,7 @@ func (s *PDFScanner) takeInner(event pdfEvent) error {
 	return s.verdict.take(event, name)
 }
 
-// streamBegins has the data of an object stream collected. Some writers leave its type out.
+// streamBegins starts to collect the data if the object is an object stream. Some writers omit its type.
 func (s *PDFScanner) streamBegins() {
 	s.stream, s.object = s.object, pdfObject{}
 	switch {
@@ -114,11 +114,11 @@ func (s *PDFScanner) streamBegins() {
 	}
 }
 
-// pdfVerdict finds what a PDF must not have.
+// pdfVerdict detects forbidden content in a sequence of events.
 type pdfVerdict struct {
-	last                     string // the name before
-	rendition, script        bool   // an action that may have a script; a script that is stored elsewhere
-	fileSpecification, files bool   // the same of embedded files
+	last                     string // the previous name
+	rendition, script        bool   // an action that may have a script; a script stored in another object
+	fileSpecification, files bool   // the same for embedded files
 }
 
 var (
@@ -179,11 +179,11 @@ var (
 	errPDFBomb    = PDF.invalid("PDF_BOMB", "inflates to far more than a report; create it again")
 )
 
-// collect takes the data of an object stream up to its end, and returns how much it took.
+// collect appends data to the object stream, up to its end, and returns how many bytes it used.
 func (s *PDFScanner) collect(p []byte) (int, error) {
 	before := len(s.collected)
 	s.collected = append(s.collected, p[:min(len(p), maxObjS+len(endStream)-before)]...)
-	from := max(0, before-len(endStream)+1) // the mark may have begun in the piece before
+	from := max(0, before-len(endStream)+1) // the end mark may have begun in the previous piece
 	at := bytes.Index(s.collected[from:], endStream)
 	if at < 0 {
 		if len(s.collected) >= maxObjS+len(endStream) {
@@ -197,7 +197,7 @@ func (s *PDFScanner) collect(p []byte) (int, error) {
 	return end + len(endStream) - before, s.objectStream(data)
 }
 
-// objectStream reads the objects of an object stream.
+// objectStream checks the objects of a complete object stream.
 func (s *PDFScanner) objectStream(raw []byte) error {
 	if s.stream.filters == 0 {
 		return s.names(bytes.NewReader(raw))
@@ -213,7 +213,7 @@ func (s *PDFScanner) objectStream(raw []byte) error {
 	return err
 }
 
-// inflate makes the inflater read raw. The checksum behind the data is not checked: many writers leave it out.
+// inflate starts to inflate raw. It does not verify the checksum, which many writers omit.
 func (s *PDFScanner) inflate(raw []byte) error {
 	const head, deflate, dictionary, check = 2, 8, 1 << 5, 31
 	if len(raw) < head || raw[0]&0xf != deflate || raw[1]&dictionary != 0 || (int(raw[0])<<8|int(raw[1]))%check != 0 {
@@ -229,8 +229,8 @@ func (s *PDFScanner) inflate(raw []byte) error {
 
 const bufferBytes = 32 << 10
 
-// names judges the objects of an object stream, which has no streams. The data must be whole and its objects apart from
-// each other: a reader may see what is behind damage otherwise.
+// names checks the objects of an object stream, which cannot contain streams. The data must be complete and its objects
+// must not overlap. Otherwise a PDF reader might see content that the scanner does not.
 func (s *PDFScanner) names(r io.Reader) error {
 	if s.buffer == nil {
 		s.buffer = make([]byte, bufferBytes)

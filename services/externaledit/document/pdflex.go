@@ -2,14 +2,14 @@ package document
 
 import "encoding/hex"
 
-// pdfEvent is what a lexer met.
+// pdfEvent is a token or mark that a lexer found.
 type pdfEvent int
 
 const (
-	pdfName pdfEvent = iota // see pdfLexer.name
+	pdfName pdfEvent = iota // a name; pdfLexer.name returns it
 	pdfString
 	pdfDictionary
-	pdfOther        // another token
+	pdfOther        // any other token
 	pdfObjectBegins // "1 0 obj"
 	pdfStreamBegins
 	pdfEndMark // "%%EOF" or "startxref"
@@ -19,25 +19,25 @@ type pdfState int
 
 const (
 	pdfPlain    pdfState = iota
-	pdfInName            // behind the slash
+	pdfInName            // after the slash
 	pdfInWord            // a keyword or a number
 	pdfInText            // ( … )
 	pdfInHex             // < … >
-	pdfInAngle           // behind the first <
+	pdfInAngle           // after the first <
 	pdfInRemark          // % …
 	pdfInStream
 )
 
-const maxToken = 64 // bytes of a token that are kept; the names that matter are shorter
+const maxToken = 64 // maximum bytes kept of a token; all relevant names are shorter
 
-// pdfLexer reads the tokens of a PDF. A reader finds the objects by their places in the file, so a new one begins
-// wherever its keyword is: also in what looks like a text, a comment or the data of a stream.
+// pdfLexer splits a PDF into tokens. PDF readers find objects by their offsets in the file, so an object begins at
+// every keyword obj, even within a text, a comment or the data of a stream.
 type pdfLexer struct {
 	emit   func(pdfEvent) error
-	flat   bool // an object stream, which has neither streams nor the keywords of objects
-	pause  bool // set by emit: what follows is read by someone else
+	flat   bool // reads an object stream, which contains neither streams nor the keywords of objects
+	pause  bool // set by emit: write returns after this byte
 	state  pdfState
-	depth  int // of parentheses
+	depth  int // of nested parentheses
 	escape bool
 	token  [maxToken]byte
 	length int
@@ -52,7 +52,7 @@ const (
 	recentNdStr = 'n'<<56 | 'd'<<48 | 's'<<40 | 't'<<32 | 'r'<<24 | 'e'<<16 | 'a'<<8 | 'm'
 )
 
-// write reads p up to its end, or to a pause, and returns how much it read.
+// write reads p to its end or to a pause. It returns how many bytes it read.
 func (l *pdfLexer) write(p []byte) (int, error) {
 	for i := 0; i < len(p); i++ {
 		if l.state == pdfInStream {
@@ -74,10 +74,11 @@ func (l *pdfLexer) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// endsMark are the bytes that end a keyword of mark.
+// endsMark are the last bytes of the keywords that mark looks for.
 var endsMark = [256]bool{'j': true, 'm': true, 'F': true}
 
-// skip returns where in the data of a stream, from i on, a keyword may end. Most of a report is pictures.
+// skip returns the next position, from i on, at which a keyword in the data of a stream may end. It is fast, because
+// most bytes of a report are pictures.
 func (l *pdfLexer) skip(p []byte, i int) int {
 	from := i
 	for i < len(p) && !endsMark[p[i]] {
@@ -89,7 +90,7 @@ func (l *pdfLexer) skip(p []byte, i int) int {
 	return i
 }
 
-// mark finds the keywords that count wherever they are.
+// mark recognizes the keywords that count anywhere in the file.
 func (l *pdfLexer) mark(c byte) (bool, error) {
 	switch {
 	case l.flat:
@@ -100,7 +101,7 @@ func (l *pdfLexer) mark(c byte) (bool, error) {
 			l.state = pdfPlain
 			return true, l.emit(pdfObjectBegins)
 		}
-		if l.state == pdfInStream && before == 'd' { // endobj: the end of the stream is missing
+		if l.state == pdfInStream && before == 'd' { // endobj without the end of the stream
 			l.state = pdfPlain
 		}
 	case c == 'F' && l.recent&lastFive == recentEOF:
@@ -217,7 +218,7 @@ func (l *pdfLexer) angle(c byte) error {
 	return l.emit(pdfString)
 }
 
-// isBetween reports whether an object that begins with c may begin here.
+// isBetween reports whether an object that begins with the byte c may begin at the present position.
 func (l *pdfLexer) isBetween(c byte) bool {
 	switch l.state {
 	case pdfPlain:
@@ -228,7 +229,7 @@ func (l *pdfLexer) isBetween(c byte) bool {
 	return false
 }
 
-// text is the token that was met; "" for one that is too long to matter.
+// text returns the last token, or "" if it is longer than maxToken.
 func (l *pdfLexer) text() string {
 	if l.length > maxToken {
 		return ""
@@ -236,7 +237,7 @@ func (l *pdfLexer) text() string {
 	return string(l.token[:l.length])
 }
 
-// name is the name that was met, with its #xx replaced; "" for one that is too long to matter.
+// name returns the last name with its #xx escapes decoded, or "" if it is longer than maxToken.
 func (l *pdfLexer) name() string {
 	if l.length > maxToken {
 		return ""

@@ -5,31 +5,31 @@ import (
 	"strconv"
 )
 
-// pdfObject is what the scanner remembers of the object that it reads.
+// pdfObject holds what the scanner has read of the present object.
 type pdfObject struct {
 	isObjStm, hasN bool
-	firsts, first  int  // how often the place of the first object is given, and the place
-	filters        int  // that are to be undone
-	lists          int  // of filters
-	unusual        bool // a filter that is not undone here, or a value that is stored elsewhere
+	firsts, first  int  // number of First entries, and the offset of the first object
+	filters        int  // number of filters to undo
+	lists          int  // number of Filter entries
+	unusual        bool // it has an unsupported filter, or a value stored in another object
 	key            pdfKey
 }
 
-// pdfKey is a key of which the value is read.
+// pdfKey is the dictionary key whose value comes next.
 type pdfKey int
 
 const (
 	noKey       pdfKey = iota
-	keyFirst           // the place of the first object
-	keyFirstEnd        // what follows it: another number makes it a reference
+	keyFirst           // the offset of the first object
+	keyFirstEnd        // the token after it; a number there makes the offset a reference
 	keyFilter
-	keyFilters // an array of them
+	keyFilters // inside an array of filters
 	keyParameters
 )
 
 func (o *pdfObject) isObjectStream() bool { return o.isObjStm || (o.hasN && o.firsts > 0) }
 
-// isReadable reports whether an object stream can be read here: as it is, or deflated once.
+// isReadable reports whether the scanner can read the object stream: it is stored as it is or deflated once.
 func (o *pdfObject) isReadable() bool {
 	return !o.unusual && o.firsts <= 1 && o.lists <= 1 && o.filters <= 1
 }
@@ -63,7 +63,7 @@ func (o *pdfObject) name(name string) {
 	}
 }
 
-// value takes a token that is no name.
+// value processes a token that is not a name.
 func (o *pdfObject) value(token string) {
 	key := o.key
 	o.key = noKey
@@ -75,31 +75,32 @@ func (o *pdfObject) value(token string) {
 	case key == keyFilter && token == "[":
 		o.key = keyFilters
 	case key == keyFilters && token == "]":
-	case key == keyFilter, key == keyFilters, err == nil: // a number begins a reference
+	case key == keyFilter, key == keyFilters, err == nil: // a number begins a reference to another object
 		o.unusual = true
 	case key == keyParameters && (token == "[" || token == "null"):
 		o.key = keyParameters
 	}
 }
 
-// pdfIndex is the beginning of an object stream: pairs of an object's number and its place behind the index. A reader
-// begins at each place; the scanner reads on, so no object may begin inside what the one before has not ended.
+// pdfIndex reads the index of an object stream: pairs of an object's number and its offset behind the index. A PDF
+// reader starts at each offset, while the scanner reads on, so an object that begins before the previous one has ended
+// is damage.
 type pdfIndex struct {
 	first, at int
-	digits    []byte // of a number
+	digits    []byte // digits of the number being read
 	numbers   int
 	places    []int
-	next      int // of places
+	next      int // index of the next element of places
 	damaged   bool
 }
 
-const maxObjects = 1 << 17 // of an object stream
+const maxObjects = 1 << 17 // maximum in one object stream
 
 func (x *pdfIndex) isComplete() bool {
 	return !x.damaged && x.at >= x.first && x.next == len(x.places)
 }
 
-// piece returns how much of p comes before the next place; lexer has read what is before p.
+// piece returns how many bytes of p come before the next object. lexer has read everything before p.
 func (x *pdfIndex) piece(p []byte, lexer *pdfLexer) int {
 	n := len(p)
 	if x.at < x.first {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// The namespaces of WordprocessingML, of both editions of the standard.
+// Namespaces of WordprocessingML in the two editions of the standard.
 const (
 	wordSpace  = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 	wordStrict = "http://purl.oclc.org/ooxml/wordprocessingml/main"
@@ -22,31 +22,31 @@ var errFields = wordInvalid("WORD_FIELDS",
 	"has a field that cannot be checked; remove it in Word (Alt+F9 shows the fields) and save it again")
 
 const (
-	maxFields      = 64  // within each other
-	maxInstruction = 512 // bytes that are read
+	maxFields      = 64  // maximum nesting
+	maxInstruction = 512 // maximum bytes read of an instruction
 )
 
-// wordField is an open complex field.
+// wordField is a complex field whose end has not been read.
 type wordField struct {
 	instruction []byte
-	branch      int  // of alternative content that it begins in
+	branch      int  // the branch of alternative content in which it begins
 	result      bool // the instruction is complete
 }
 
-// story reads a part with text: the document, headers, footers, notes.
+// story checks a part with text: the document, headers, footers, notes.
 type story struct {
 	main     bool
-	untyped  bool   // the content type does not say that it is one
-	root     string // the name of the first element
+	untyped  bool   // its content type does not declare it as text of Word
+	root     string // name of the root element
 	depth    int
 	tracked  bool
 	fields   []wordField
-	reading  bool  // the text of an instruction
-	branches []int // of alternative content, of which a reader takes one
+	reading  bool  // inside the text of an instruction
+	branches []int // open branches of alternative content; a reader uses one of the alternatives
 	branched int
 }
 
-// errNotWord ends the reading of a part that is XML of something else.
+// errNotWord stops reading a part whose XML is not text of Word.
 var errNotWord = errors.New("the part is no text of Word")
 
 func (s *story) start(e *element) error {
@@ -109,14 +109,14 @@ func (s *story) text(p []byte) error {
 	}
 	f := &s.fields[last]
 	if f.branch != s.branch() {
-		return errFields // each reader would see another instruction
+		return errFields // readers would see different instructions, by the branch they use
 	}
 	f.instruction = bytes.TrimLeftFunc(append(f.instruction, p...), isBlank)
 	f.instruction = f.instruction[:min(maxInstruction, len(f.instruction))]
 	return nil
 }
 
-// field follows the marks of a complex field.
+// field processes a mark of a complex field: begin, separate or end.
 func (s *story) field(mark string) error {
 	if mark == "begin" {
 		if err := s.nested(); err != nil {
@@ -140,7 +140,7 @@ func (s *story) field(mark string) error {
 	return judgeInstruction(string(f.instruction))
 }
 
-// nested refuses a field within the name of another one, of which its result becomes a part.
+// nested rejects a field inside the name of another field, because its result would become part of that name.
 func (s *story) nested() error {
 	last := len(s.fields) - 1
 	switch {
@@ -174,10 +174,10 @@ func (s *story) simpleField(e *element) error {
 
 var fetchingFields = []string{"DDEAUTO", "LINK", "INCLUDEPICTURE", "IMPORT", "INCLUDETEXT"}
 
-// isBlank reports whether Word passes over a character in front of the name of a field.
+// isBlank reports whether Word ignores a character before the name of a field.
 func isBlank(r rune) bool { return unicode.In(r, unicode.White_Space, unicode.Cc, unicode.Cf) }
 
-// fieldName returns the name of an instruction in capitals, and what follows.
+// fieldName returns the name of an instruction in upper case, and the text after it.
 func fieldName(instruction string) (name, rest string) {
 	instruction = strings.TrimLeftFunc(instruction, isBlank)
 	end := strings.IndexFunc(instruction, func(r rune) bool {
@@ -189,7 +189,7 @@ func fieldName(instruction string) (name, rest string) {
 	return strings.ToUpper(instruction[:end]), instruction[end:]
 }
 
-// judgeInstruction refuses fields that fetch something when the document is opened.
+// judgeInstruction rejects fields that fetch something when the document is opened.
 func judgeInstruction(instruction string) error {
 	name, rest := fieldName(instruction)
 	switch name {
@@ -209,12 +209,12 @@ func judgeInstruction(instruction string) error {
 	return nil
 }
 
-// fetches reports whether an argument is remote; fields usually write a backslash twice.
+// fetches reports whether an argument is remote. Fields usually write a backslash twice.
 func fetches(argument string) bool {
 	return isRemote(argument) || isRemote(strings.ReplaceAll(argument, `\\`, `\`))
 }
 
-// firstArgument returns the first argument of an instruction, with or without quotes.
+// firstArgument returns the first argument of an instruction without its quotes, if any.
 func firstArgument(rest string) string {
 	rest = strings.TrimFunc(rest, isBlank)
 	for opening, closing := range map[string]string{`"`: `"`, "\u201c": "\u201d"} {

@@ -15,12 +15,12 @@ import (
 
 const (
 	maxEntries = 10_000
-	// A document may inflate to this much, and to that many times its own size more. What counts is what comes out, not
-	// what the headers say.
+	// A document may inflate to inflatedBytes plus inflatedTimes its own size. The inflated bytes are counted, because
+	// headers cannot be trusted.
 	inflatedBytes = 64 << 20
 	inflatedTimes = 10
 
-	contentTypes = "[content_types].xml" // as all names of parts here, in lower case
+	contentTypes = "[content_types].xml" // in lower case, as all part names in this package
 	rootRels     = "_rels/.rels"
 	encryptedBit = 1
 
@@ -31,13 +31,13 @@ const (
 	typeVBA      = "application/vnd.ms-office.vbaproject"
 )
 
-// Facts is what the rules of a save need to know about a Word document.
+// Facts holds properties of a Word document on which the rules of a save depend.
 type Facts struct {
-	ReportID int64 // of the report whose copy it is, 0 when it does not say
-	Tracked  bool  // it has insertions, deletions or moves that are neither accepted nor rejected
+	ReportID int64 // id of the report for which the copy was made; 0 if the document has none
+	Tracked  bool  // contains insertions, deletions or moves that are neither accepted nor rejected
 }
 
-// ReadWord reads a whole .docx of size bytes. An error of r itself is returned as it is.
+// ReadWord checks a .docx of size bytes and reads it completely. Errors of r are returned unchanged.
 func ReadWord(r io.ReaderAt, size int64) (Facts, error) {
 	source := &watched{ReaderAt: r}
 	p, err := openPackage(source, size)
@@ -45,7 +45,7 @@ func ReadWord(r io.ReaderAt, size int64) (Facts, error) {
 		p.budget = inflatedBytes + inflatedTimes*size
 		err = p.word()
 	}
-	if source.err != nil { // not the document's fault
+	if source.err != nil { // the source failed, so the document is not at fault
 		return Facts{}, source.err
 	}
 	if err != nil {
@@ -58,16 +58,16 @@ func ReadWord(r io.ReaderAt, size int64) (Facts, error) {
 type officePackage struct {
 	archive  *zip.Reader
 	parts    map[string]*zip.File // by name in lower case
-	byName   map[string]string    // content types, in lower case
+	byName   map[string]string    // content types by part name, in lower case
 	byEnding map[string]string
-	budget   int64 // what may still be inflated, of this package and those inside
-	memory   int   // what may still be remembered, of this package and those inside
+	budget   int64 // bytes that may still be inflated, including embedded packages
+	memory   int   // bytes that may still be kept in memory, including embedded packages
 	depth    int   // 0 for the document, above for what is embedded in it
-	merged   bool  // the document, or one that Word merges into its text
+	merged   bool  // the document itself, or a package that Word merges into its text
 	main     string
 	strict   bool            // saved as "Strict Open XML"
-	custom   string          // the part of custom properties
-	chunks   map[string]bool // parts that Word merges into the text
+	custom   string          // name of the part with custom properties
+	chunks   map[string]bool // names of parts that Word merges into the text
 	facts    Facts
 }
 
@@ -113,7 +113,7 @@ func checkPart(part *zip.File) error {
 	return nil
 }
 
-// word reads all parts of a Word document.
+// word checks that the package is a Word document, and reads all its parts.
 func (p *officePackage) word() error {
 	if err := p.index(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (p *officePackage) word() error {
 	return p.all()
 }
 
-// index reads the content types and the relationships of the package.
+// index reads the content types and root relationships of the package.
 func (p *officePackage) index() error {
 	if p.parts[contentTypes] == nil {
 		return wordInvalid("WORD_PART_MISSING", "is not a Word document: its list of content types is missing")
@@ -153,7 +153,7 @@ func (p *officePackage) index() error {
 	}})
 }
 
-// all reads every part to its end; the relationships first, which say what the others are for.
+// all checks every part to its end. Relationships are read first, because they determine what the other parts are.
 func (p *officePackage) all() error {
 	for _, rels := range []bool{true, false} {
 		for _, part := range p.archive.File {
@@ -168,7 +168,7 @@ func (p *officePackage) all() error {
 	return nil
 }
 
-// macroParts are what Word keeps programs in, in lower case.
+// macroParts are names, in lower case, of parts in which Word keeps macros.
 var macroParts = []string{"vbaproject.bin", "vbadata.xml", "vbaprojectsignature.bin", "attachedtoolbars.bin"}
 
 var errMacro = wordInvalid("WORD_MACRO",
@@ -194,8 +194,8 @@ func (p *officePackage) part(part *zip.File) error {
 	switch {
 	case isMacro(name, kind):
 		return errMacro
-	case !p.merged: // what is embedded is no part of the text
-	case isRels(name): // whatever its content type says
+	case !p.merged: // parts of other embedded packages are not text of the document
+	case isRels(name): // a relationships part, even if its content type differs
 		return p.relations(name)
 	case name == p.main, strings.HasPrefix(kind, typeWordML) && strings.HasSuffix(kind, "+xml"):
 		return p.story(name, kind)
@@ -221,7 +221,7 @@ func (p *officePackage) relations(name string) error {
 func (p *officePackage) story(name, kind string) error {
 	s := &story{main: name == p.main}
 	err := p.scan(name, s)
-	if errors.Is(err, errXML) && s.depth == 0 && !s.main { // an empty part, which some programs leave
+	if errors.Is(err, errXML) && s.depth == 0 && !s.main { // some programs leave empty parts
 		err = nil
 	}
 	if kind != typeComments && !strings.Contains(name, "glossary/") {
@@ -230,7 +230,8 @@ func (p *officePackage) story(name, kind string) error {
 	return err
 }
 
-// untyped judges a part as text of Word if that is what it begins with: Word finds headers by their relationships.
+// untyped checks a part as text of Word if its XML is that, because Word finds headers by their relationships, whatever
+// their content type.
 func (p *officePackage) untyped(content *bufio.Reader) error {
 	s := &story{untyped: true}
 	err := scanXML(content, s)
@@ -254,7 +255,7 @@ func (p *officePackage) typeOf(name string) string {
 	return p.byEnding[strings.TrimPrefix(path.Ext(name), ".")]
 }
 
-// types takes the list of content types.
+// types reads the list of content types.
 type types struct {
 	noText
 	p *officePackage
@@ -275,7 +276,7 @@ func (t types) start(e *element) error {
 }
 
 func (t types) remember(in map[string]string, name, kind string) error {
-	const longest = 256 // bytes
+	const longest = 256 // in bytes
 	if len(name) > longest || len(kind) > longest {
 		return wordInvalid("WORD_DAMAGED", "is damaged: its list of content types has a name that is too long")
 	}
@@ -286,7 +287,7 @@ func (t types) remember(in map[string]string, name, kind string) error {
 	return nil
 }
 
-// scan reads a part that is XML.
+// scan parses an XML part.
 func (p *officePackage) scan(name string, handle xmlHandler) error {
 	err := p.open(name, func(content *bufio.Reader, _ *zip.File) error { return scanXML(content, handle) })
 	if errors.Is(err, errXML) {
@@ -296,7 +297,7 @@ func (p *officePackage) scan(name string, handle xmlHandler) error {
 	return err
 }
 
-// open gives the content of a part to read, and reads what that leaves: the checksum is at the end.
+// open passes the content of a part to read. It then reads the rest, because the checksum is verified at the end.
 func (p *officePackage) open(name string, read func(*bufio.Reader, *zip.File) error) error {
 	part := p.parts[name]
 	content, err := part.Open()
@@ -314,7 +315,7 @@ func (p *officePackage) open(name string, read func(*bufio.Reader, *zip.File) er
 
 var errWordBomb = wordInvalid("WORD_BOMB", "inflates to far more than a report; save it again from Word")
 
-// budgeted fails with spent once more came than is left.
+// budgeted is a reader that returns the error spent once more bytes were read than left.
 type budgeted struct {
 	r     io.Reader
 	left  *int64
@@ -331,17 +332,17 @@ func (b *budgeted) Read(p []byte) (int, error) {
 
 var zipSignature = []byte("PK\x03\x04")
 
-// embedded inspects parts that are files of their own: Office documents without macros are accepted, as the workbook
-// behind a chart, other archives are not.
+// embedded checks parts that are files of their own. Office documents without macros are accepted, such as the workbook
+// behind a chart; other archives are rejected.
 func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
-	head, _ := content.Peek(len(oldOffice)) // a shorter part is none of both
+	head, _ := content.Peek(len(oldOffice)) // an error means a part shorter than both signatures
 	isChunk := p.chunks[strings.ToLower(part.Name)]
 	switch {
 	case isChunk && !bytes.HasPrefix(head, zipSignature):
 		return chunk(content)
 	case bytes.HasPrefix(head, oldOffice):
 		return scanOldOffice(content)
-	case p.merged && len(head) > 0 && strings.IndexByte("< \t\r\n\xef\xff\xfe", head[0]) >= 0: // as XML may begin
+	case p.merged && len(head) > 0 && strings.IndexByte("< \t\r\n\xef\xff\xfe", head[0]) >= 0: // XML may begin so
 		return p.untyped(content)
 	case !bytes.HasPrefix(head, zipSignature):
 		return nil
@@ -368,10 +369,10 @@ func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 }
 
 const (
-	maxEmbedded      = 2        // documents within documents
-	maxEmbeddedBytes = 16 << 20 // of each, because it is kept in memory
+	maxEmbedded      = 2        // maximum nesting of embedded documents
+	maxEmbeddedBytes = 16 << 20 // maximum per embedded document, because it is kept in memory
 
-	// maxMemory is for the embedded documents that are open at a time and the content types of all of them.
+	// maxMemory covers the embedded documents that are open at the same time, and all content types.
 	maxMemory = maxEmbedded*maxEmbeddedBytes + 4<<20
 )
 
@@ -387,10 +388,10 @@ func (p *officePackage) readEmbedded(content io.Reader, part *zip.File) ([]byte,
 	return inner, err
 }
 
-// reportProperty is the custom property with the id of the report.
+// reportProperty is the name of the custom property that holds the report's id.
 const reportProperty = "lab_report_id"
 
-// properties takes the custom properties.
+// properties reads the report's id from the custom properties.
 type properties struct {
 	found *int64
 	ours  bool
@@ -420,7 +421,7 @@ func (p *properties) end(local string) error {
 	return nil
 }
 
-// damaged keeps a refusal and explains everything else: the archive reader's errors are about the file.
+// damaged returns rejections unchanged and wraps other errors, which the archive reader returns about the file.
 func damaged(err error) error {
 	if refused, ok := apperr.From(err); ok {
 		return refused
@@ -430,15 +431,15 @@ func damaged(err error) error {
 
 func wordInvalid(reason, problem string) *apperr.Error { return Word.invalid(reason, problem) }
 
-// maxDirectory limits the bytes that are read for the list of parts, before any part is counted: each entry costs
-// several times its size in memory.
+// maxDirectory limits the bytes read for the list of parts, before the parts can be counted. Each entry needs several
+// times its size in memory.
 const maxDirectory = 2 << 20
 
-// limitedDirectory fails once too much was read for the list of parts. left is then negative.
+// limitedDirectory is a reader that fails once too many bytes were read for the list of parts. left is then negative.
 type limitedDirectory struct {
 	io.ReaderAt
 	left int64
-	read bool // the list was read; parts have a limit of their own
+	read bool // the list of parts was read; the content of parts has its own limit
 }
 
 var errDirectory = errors.New("the list of parts is too long")
@@ -452,7 +453,7 @@ func (l *limitedDirectory) ReadAt(p []byte, at int64) (int, error) {
 	return l.ReaderAt.ReadAt(p, at)
 }
 
-// watched remembers an error of the source, which must not be taken for damage.
+// watched stores an error of the source, so that it is not reported as a damaged file.
 type watched struct {
 	io.ReaderAt
 	err error

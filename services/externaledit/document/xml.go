@@ -10,26 +10,26 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Limits of what is remembered of a part while it passes by. A part may be longer than any of them.
+// Limits of what is kept in memory of a part. A part as a whole may be longer.
 const (
 	maxXMLName  = 256
 	maxXMLDepth = 4096
-	maxXMLValue = 2048 // bytes of an attribute's value; the rest is read and forgotten
+	maxXMLValue = 2048 // bytes kept of an attribute's value; the rest is skipped
 	maxXMLAttrs = 256
-	maxPrefixes = 256 // declared by the open elements, repetitions not counted
+	maxPrefixes = 256 // maximum of prefixes that open elements declare with a changed meaning
 )
 
 var errXML = errors.New("the XML is not well-formed")
 
-// element is the beginning of an element. It is valid until the next one.
+// element is the start of an element. It is valid until the next one.
 type element struct {
-	local string // the name without its prefix
+	local string // name without the prefix
 	space string // the namespace
 	attrs []xmlAttr
 	in    *xmlScanner
 }
 
-// attr returns the value of an attribute without a prefix, which belongs to no namespace.
+// attr returns the value of an attribute without a prefix. Such attributes belong to no namespace.
 func (e *element) attr(local string) string {
 	for _, a := range e.attrs {
 		if string(a.name) == local {
@@ -39,7 +39,8 @@ func (e *element) attr(local string) string {
 	return ""
 }
 
-// wordAttr returns the value of an attribute of WordprocessingML, and whether it was longer than what is kept.
+// wordAttr returns the value of an attribute of WordprocessingML. cut is true if the value may be longer than what was
+// kept.
 func (e *element) wordAttr(local string) (value string, cut bool) {
 	for _, a := range e.attrs {
 		if prefix, name := splitName(a.name); len(prefix) > 0 && string(name) == local && isWordML(e.in.space(prefix)) {
@@ -51,42 +52,42 @@ func (e *element) wordAttr(local string) (value string, cut bool) {
 
 type xmlAttr struct{ name, value []byte }
 
-// xmlHandler takes the events of a part. text may come in pieces.
+// xmlHandler receives the content of a part. A text may come in several pieces.
 type xmlHandler interface {
 	start(e *element) error
 	end(local string) error
 	text(p []byte) error
 }
 
-// binding is what a prefix meant before the element of a depth.
+// binding is the previous meaning of a prefix that the element at a depth has redefined.
 type binding struct {
 	depth         int
 	prefix, space string
 }
 
-// xmlScanner reads a part of any size in bounded memory. It accepts what is well-formed, without a DTD, which Office
+// xmlScanner parses a part of any size in bounded memory. It accepts well-formed XML without a DTD, which Office
 // documents may not have.
 type xmlScanner struct {
 	r        *bufio.Reader
 	handle   xmlHandler
-	names    []byte            // of the open elements
-	open     []int             // where each of them begins in names
-	spaces   map[string]string // by prefix
-	bindings []binding         // to be restored in spaces
+	names    []byte            // concatenated names of the open elements
+	open     []int             // start of each open element's name in names
+	spaces   map[string]string // namespace by prefix
+	bindings []binding         // meanings to restore in spaces when elements end
 	values   []byte
 	element  element
 	rooted   bool
 	chunk    []byte
-	known    map[string]string // names that were met, so that each is made a string once
+	known    map[string]string // interned names, so that each string is allocated once
 }
 
-// scanXML reads r to its end and gives handle what it holds.
+// scanXML parses r to its end and passes its content to handle.
 func scanXML(r io.Reader, handle xmlHandler) error {
 	const size = 32 << 10
 	buffered := bufio.NewReaderSize(utf8Reader(r), size)
 	x := &xmlScanner{r: buffered, handle: handle, spaces: map[string]string{}, known: map[string]string{}}
 	if mark, err := x.r.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
-		_, _ = x.r.Discard(len(byteOrderMark)) // it was just seen
+		_, _ = x.r.Discard(len(byteOrderMark)) // cannot fail after Peek
 	}
 	for {
 		c, err := x.r.ReadByte()
@@ -107,7 +108,7 @@ func scanXML(r io.Reader, handle xmlHandler) error {
 	}
 }
 
-// unexpected is errXML where the part ends too early.
+// unexpected replaces io.EOF by errXML: the part ends too early.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errXML
@@ -150,7 +151,7 @@ func (x *xmlScanner) flush() error {
 	return err
 }
 
-// entity reads a reference; without a DTD there are five names and numbers.
+// entity reads a character reference. Without a DTD, there are five names, and numbers.
 func (x *xmlScanner) entity() error {
 	const longest = 12
 	reference := make([]byte, 1, longest)
@@ -206,18 +207,18 @@ func (x *xmlScanner) declaration() error {
 	if begin, err := x.r.Peek(len("--")); err != nil {
 		return err
 	} else if string(begin) == "--" {
-		_, _ = x.r.Discard(len(begin)) // it was just seen
+		_, _ = x.r.Discard(len(begin)) // cannot fail after Peek
 		return x.skip("-->", nil)
 	}
 	const cdata = "[CDATA["
 	if begin, err := x.r.Peek(len(cdata)); err != nil || string(begin) != cdata || len(x.open) == 0 {
 		return errXML
 	}
-	_, _ = x.r.Discard(len(cdata)) // it was just seen
+	_, _ = x.r.Discard(len(cdata)) // cannot fail after Peek
 	return x.skip("]]>", x.handle.text)
 }
 
-// skip reads on behind the mark and gives what it passes to take.
+// skip reads to the end of the mark, and passes the skipped bytes to take unless it is nil.
 func (x *xmlScanner) skip(mark string, take func([]byte) error) error {
 	last := make([]byte, 0, 2*textChunk)
 	for {
@@ -281,7 +282,7 @@ func (x *xmlScanner) opening() error {
 	}
 }
 
-// name appends a name to names and returns the byte behind it.
+// name reads a name, appends it to names, and returns the byte after it.
 func (x *xmlScanner) name() (byte, error) {
 	begin := len(x.names)
 	for {
@@ -302,7 +303,7 @@ func (x *xmlScanner) name() (byte, error) {
 	}
 }
 
-// attribute reads one, of which c is the first byte, and returns the byte behind it.
+// attribute reads an attribute that begins with byte c, and returns the byte after it.
 func (x *xmlScanner) attribute(c byte) (next byte, err error) {
 	begin := len(x.values)
 	for ; c != '='; c, err = x.r.ReadByte() {
@@ -368,7 +369,7 @@ func (x *xmlScanner) started() error {
 	return x.handle.start(&x.element)
 }
 
-// bind has the prefix mean a namespace up to the end of the element.
+// bind sets the namespace of a prefix until the element ends.
 func (x *xmlScanner) bind(prefix, value []byte) error {
 	space, before := html.UnescapeString(string(value)), x.spaces[string(prefix)]
 	switch {
@@ -412,12 +413,12 @@ func (x *xmlScanner) ended() error {
 	return x.handle.end(name)
 }
 
-// top is the name of the innermost open element.
+// top returns the name of the innermost open element.
 func (x *xmlScanner) top() []byte { return x.names[x.open[len(x.open)-1]:] }
 
 func (x *xmlScanner) space(prefix []byte) string { return x.spaces[string(prefix)] }
 
-// unbind keeps the map no larger than what is open.
+// unbind restores the previous meaning of a prefix. It deletes unbound prefixes, so that the map stays small.
 func (x *xmlScanner) unbind(b binding) {
 	if b.space == "" {
 		delete(x.spaces, b.prefix)
@@ -426,7 +427,7 @@ func (x *xmlScanner) unbind(b binding) {
 	x.spaces[b.prefix] = b.space
 }
 
-// string returns a name as a string; the same one for the names that documents repeat.
+// string interns a name, because documents repeat names.
 func (x *xmlScanner) string(name []byte) string {
 	if s, ok := x.known[string(name)]; ok {
 		return s
@@ -450,7 +451,7 @@ func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// utf8Reader reads UTF-16 with its mark as UTF-8, and everything else as it is.
+// utf8Reader decodes UTF-16 with a byte order mark to UTF-8, and passes everything else unchanged.
 func utf8Reader(r io.Reader) io.Reader {
 	head := bufio.NewReader(r)
 	mark, err := head.Peek(2)

@@ -1,4 +1,4 @@
-// Command externaledit is the service of reports that are edited as Word documents in a desktop client.
+// Command externaledit is the service that lets users edit reports as Word documents in a desktop client.
 package main
 
 import "github.com/labplatform/labplatform/services/externaledit/internal/app"

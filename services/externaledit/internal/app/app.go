@@ -23,18 +23,18 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/migrations"
 )
 
-// Service describes the process.
+// Service describes the external edit process: its ports, its settings and how it is built and migrated.
 var Service = service.Standard[Config, *Config]{
 	Name: "externaledit", Prefix: "EXTERNAL_EDIT_", GRPCPort: 9002, AdminPort: 8002,
 	Summary: "keeps the sessions in which reports are edited as Word documents, and every save of them",
 	Build:   build, Migrate: migrate, Locks: mysql.Locks(),
-	Codec: chunk.Codec(), // uploads stay in the transport's buffers
+	Codec: chunk.Codec(), // avoids copying uploads out of the transport's buffers
 }
 
-// retireEvery is how often saves are looked for that are not kept any more.
+// retireEvery is the interval between deletions of saves that the retention no longer keeps.
 const retireEvery = 10 * time.Minute
 
-// parts are what the use cases stand on.
+// parts are the stores and clients that the use cases depend on.
 type parts struct {
 	reports  *mysql.Store
 	cache    redis.UniversalClient
@@ -46,7 +46,7 @@ type parts struct {
 }
 
 func build(ctx context.Context, s *service.Service, cfg Config) error {
-	cfg.Garbage.Hasten() // parts of files
+	cfg.Garbage.Hasten() // because uploads allocate large buffers for parts of files
 	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	return nil
 }
 
-// migrate creates or updates the service's tables.
+// migrate checks the platform's tables and creates or updates the service's tables.
 func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)

@@ -1,4 +1,4 @@
-// Package app owns the external edit process: its settings and the list of what runs in it.
+// Package app assembles the external edit process: its settings, servers and loops.
 package app
 
 import (
@@ -26,24 +26,25 @@ type Config struct {
 	Outbox outbox.Config `envPrefix:"OUTBOX_"`
 	Sweep  sweep.Config  `envPrefix:"SWEEP_"`
 
-	// FilesPort is where links to the files of a folder are answered, at every path; S3 answers its own.
+	// FilesPort is the port that serves download links if the file store is a folder; the path does not matter. S3 serves
+	// its own links.
 	FilesPort int `env:"FILES_PORT" envDefault:"8012"`
-	// TokenSecret signs the tokens of sessions.
+	// TokenSecret signs the tokens of editing sessions.
 	TokenSecret config.Secret `env:"TOKEN_SECRET"`
-	// TokenTTLSeconds is how long a session lives without a sign of life.
+	// TokenTTLSeconds is how long a session lasts without a heartbeat or a save.
 	TokenTTLSeconds int `env:"TOKEN_TTL_SECONDS" envDefault:"28800"`
-	// SessionMaxSeconds is how long a session lives whatever the signs of life.
+	// SessionMaxSeconds is the maximum duration of a session.
 	SessionMaxSeconds int `env:"SESSION_MAX_SECONDS" envDefault:"86400"`
-	// RetentionRevisions and RetentionDays are how many of the newest saves of a report, and saves how young, are kept
-	// beside the linked one; 0 asks for nothing, and when both are 0 everything is kept.
+	// RetentionRevisions is how many of the newest saves of a report are kept; RetentionDays is the age up to which saves
+	// are kept. The linked save is always kept. 0 sets no minimum; if both are 0, all saves are kept.
 	RetentionRevisions int `env:"RETENTION_REVISIONS" envDefault:"0"`
 	RetentionDays      int `env:"RETENTION_DAYS" envDefault:"0"`
-	// MaxUploads is how many uploads are taken at once; each needs about 20 MiB of memory.
+	// MaxUploads is the maximum number of concurrent uploads. Each needs about 20 MiB of memory.
 	MaxUploads int `env:"MAX_UPLOADS" envDefault:"12" min:"1"`
-	// DownloadLinkSeconds is how long links to files are good.
+	// DownloadLinkSeconds is how long download links are valid.
 	DownloadLinkSeconds int `env:"DOWNLOAD_LINK_SECONDS" envDefault:"900"`
 	Live                livefeed.Config
-	// RequireAgentHeader refuses uploads without X-IS-EXTERNAL-EDIT-REQUEST: true.
+	// RequireAgentHeader rejects uploads without the header X-IS-EXTERNAL-EDIT-REQUEST: true.
 	RequireAgentHeader bool `env:"REQUIRE_AGENT_HEADER" envDefault:"false"`
 }
 
@@ -59,9 +60,9 @@ func (c *Config) retention() session.Retention {
 	return session.Retention{Newest: c.RetentionRevisions, Age: time.Duration(c.RetentionDays) * 24 * time.Hour}
 }
 
-const longestLink = 7 * 24 * 60 * 60 // seconds
+const longestLink = 7 * 24 * 60 * 60 // in seconds
 
-// Validate refuses secrets that are none and times that make no sense.
+// Validate rejects invalid secrets and durations.
 func (c *Config) Validate() error {
 	keys := append(c.Auth.Keys(), config.Keys{
 		{"BLOB_SIGNING_SECRET", c.Blob.SigningSecret}, {"TOKEN_SECRET", c.TokenSecret},

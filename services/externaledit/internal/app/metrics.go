@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// counters counts what the use cases report.
+// counters holds the Prometheus metrics that the use cases and loops update.
 type counters struct {
 	created, refused, restored           prometheus.Counter
 	ended, uploads, bytes, agents, swept *prometheus.CounterVec
@@ -41,7 +41,7 @@ func newCounters(registry prometheus.Registerer) *counters {
 		swept: m.Counters("externaledit_swept_total", "Repairs of the sweeper, failed ones included, by outcome.",
 			telemetry.By("outcome", sweep.Outcomes()...)),
 		seconds: m.Histograms("externaledit_operation_seconds", "Duration of an operation in seconds.",
-			prometheus.ExponentialBuckets(0.002, 2, 16), // two milliseconds to a minute
+			prometheus.ExponentialBuckets(0.002, 2, 16), // from two milliseconds to about a minute
 			telemetry.By("operation", grpcapi.Operations()...)),
 	}
 }

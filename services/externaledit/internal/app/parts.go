@@ -26,7 +26,7 @@ func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *ed
 	})
 }
 
-// How long an attempt waits for the shared rate limit, and how long the limit is skipped after it failed.
+// Maximum wait for the shared rate limit, and how long the shared limit is skipped after a failure.
 const (
 	limitPatience = 500 * time.Millisecond
 	limitRest     = time.Second
@@ -67,7 +67,7 @@ func newSweeper(s *service.Service, cfg Config, p parts, editor *editing.UseCase
 	})
 }
 
-// newID returns the part of keys that no two uploads share.
+// newID returns the part of object keys that is unique to an upload.
 func newID() string { return uuid.NewString()[:13] }
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }

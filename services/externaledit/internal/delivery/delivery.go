@@ -1,4 +1,4 @@
-// Package delivery owns how events travel: as rows of the outbox until the relay hands them to the real-time channel.
+// Package delivery converts session events to outbox rows and delivers them to the real-time channels.
 package delivery
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
 
-// kindEvent marks rows whose payload is a typev1.Event; their aggregate is the channel.
+// kindEvent is the kind of rows whose payload is a typev1.Event. Their aggregate is the channel.
 const kindEvent = "externaledit.event"
 
-// Encode makes the message about an event.
+// Encode returns the outbox row of an event.
 func Encode(e session.Event) (outbox.Event, error) {
 	data, err := e.JSON()
 	if err != nil {
@@ -31,13 +31,13 @@ func Encode(e session.Event) (outbox.Event, error) {
 	return outbox.Event{Aggregate: session.Channel(e.Session.ReportID), Kind: kindEvent, Payload: payload}, nil
 }
 
-// Channels appends to the log of a channel and wakes its listeners.
+// Channels appends events to the log of a channel and wakes its listeners.
 type Channels interface {
-	// Append does nothing for an entry that is there already.
+	// Append appends an entry. It does nothing if the entry exists already.
 	Append(ctx context.Context, channel string, e watch.Entry) error
 }
 
-// Receivers returns who takes the rows of each kind.
+// Receivers returns the delivery function of each kind of row.
 func Receivers(channels Channels) map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindEvent: func(ctx context.Context, row outbox.Row) error {
 		var event typev1.Event
@@ -47,7 +47,7 @@ func Receivers(channels Channels) map[string]outbox.Deliver {
 		id := strconv.FormatInt(row.CreatedAt.UnixMilli(), 10) + "-" + strconv.FormatInt(row.ID, 10)
 		entry := watch.Entry{ID: id, Event: event.GetEvent(), Data: event.GetData()}
 		if err := channels.Append(ctx, row.Aggregate, entry); err != nil {
-			return outbox.ReceiverUnavailable(err) // the cache: nothing is wrong with the row
+			return outbox.ReceiverUnavailable(err) // the cache failed; the row is valid
 		}
 		return nil
 	}}

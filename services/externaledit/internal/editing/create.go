@@ -13,33 +13,33 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Creation asks for a new session.
+// Creation is a request for a new session.
 type Creation struct {
 	Scope       authn.LabScope
 	ReportID    int64
 	TemplateID  int64
-	Path        string // of the Word file to begin with: a URL or a key
+	Path        string // Word file with which to begin: a URL or a key
 	Author      session.Author
-	TakeOver    bool // end a session that is active
-	MayTakeOver bool // also another user's
+	TakeOver    bool // end the active session, if there is one
+	MayTakeOver bool // allowed to end another user's session
 	Key         string
-	Login       []byte // sealed; nil: by a token
+	Login       []byte // sealed login; nil if the author used a token
 }
 
-// Created is a new session, and what its desktop client needs.
+// Created is a new session with the data that its desktop client needs.
 type Created struct {
 	ID           int64
 	Token        string
 	TemplateLink string
-	Warnings     []string // what the author has to check in the document
+	Warnings     []string // points that the author has to check in the document
 }
 
 var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
 	"Taking over another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
 
-// Create opens a session, or continues one that its author opened on the page and has not used yet. Errors: NotFound
-// for the report, Invalid for the template, Forbidden for a report that may not change and for a take-over without the
-// right, Conflict that names the holder.
+// Create opens a session. If the author opened one on the page and has not used it yet, Create continues that one.
+// Errors: NotFound for the report, Invalid for the template, Forbidden for a report that may not change and for a
+// take-over without permission, and Conflict, which names the holder.
 func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	c := &creating{UseCase: u, in: in}
 	if err := c.lookForFile(ctx); err != nil {
@@ -66,24 +66,24 @@ func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	return Created{ID: c.opened.ID, Token: token, TemplateLink: c.link, Warnings: c.warnings()}, nil
 }
 
-// creating is one attempt; run begins from nothing each time.
+// creating is one call of Create. run resets the results, because the transaction may be repeated.
 type creating struct {
 	*UseCase
 	in      Creation
-	missing bool // there is no file to begin with, or it is another laboratory's
+	missing bool // the file to begin with does not exist or belongs to another laboratory
 	link    string
 	opened  session.Session
-	origin  *session.Session // that saved the document to begin with, nil without one
-	closed  *session.Session // the one that made way
-	created bool             // else the session was there
-	copied  string           // the key of the copy to begin with
+	origin  *session.Session // session that saved the document to begin with; nil without one
+	closed  *session.Session // session that was ended for the new one
+	created bool             // a session was opened, not continued
+	copied  string           // key of the session's copy of the document
 }
 
-// lookForFile asks the store before the report's row is held: an answer may take its time.
+// lookForFile checks that the file exists before the report's row is locked, because the file store may be slow.
 func (c *creating) lookForFile(ctx context.Context) error {
 	key, err := c.d.Files.Parse(c.in.Path)
 	if err != nil {
-		return nil //nolint:nilerr // template refuses it, after what counts more
+		return nil //nolint:nilerr // template returns the error later, as other errors take precedence
 	}
 	size, err := c.d.Files.Size(ctx, c.in.Scope, key)
 	c.missing = size < 0
@@ -109,7 +109,8 @@ func (c *creating) run(ctx context.Context, l Locked) error {
 	return c.announce(ctx, l)
 }
 
-// warnings are those of the session that is continued, else of the one that saved the document.
+// warnings returns the warnings of the continued session or, if it has none, those of the session that saved the
+// document.
 func (c *creating) warnings() []string {
 	if own := c.opened.Warnings(); own != nil || c.origin == nil {
 		return own
@@ -117,7 +118,8 @@ func (c *creating) warnings() []string {
 	return c.origin.Warnings()
 }
 
-// announce writes down where the copy will be, which the sweeper deletes some time after the link to it has ended.
+// announce records the key of the session's copy. The sweeper deletes the copy some time after the link to it has
+// expired.
 func (c *creating) announce(ctx context.Context, l Locked) error {
 	folder := fmt.Sprintf("external-edit/%d/%d/0-%s/", c.in.ReportID, c.opened.ID, c.d.NewID())
 	c.copied = c.d.Files.Key(c.in.Scope, folder+document.Word.FileName)
@@ -125,11 +127,11 @@ func (c *creating) announce(ctx context.Context, l Locked) error {
 		PDFKey: c.d.Files.Key(c.in.Scope, folder+document.PDF.FileName), StartedAt: c.now().Add(c.d.LinkFor)})
 }
 
-// copyTimeout is less than it takes until the sweeper may delete the copy.
+// copyTimeout is shorter than the time after which the sweeper may delete the copy.
 const copyTimeout = time.Minute
 
-// copy stores the session's own copy of the document, which names its report, and links it. A file that cannot be
-// copied is linked itself.
+// copy stores a copy of the document that names its report, and signs a link to it. If the file cannot be copied, the
+// link leads to the file itself.
 func (c *creating) copy(ctx context.Context) error {
 	from, err := c.d.Files.Parse(c.opened.Template)
 	if err != nil {
@@ -152,7 +154,7 @@ func (c *creating) copy(ctx context.Context) error {
 	return err
 }
 
-// request is everything that the outcome depends on.
+// request returns the idempotent request. Its body contains every input that affects the outcome.
 func (c *creating) request() idempotency.Request {
 	body := fmt.Appendf(nil, "%d\n%d\n%q\n%d\n%t", c.in.ReportID, c.in.TemplateID, c.in.Path, c.in.Author.ID,
 		c.in.TakeOver)
@@ -205,15 +207,16 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	return c.opened.ID, c.tellOfTakeOver(ctx, l, now)
 }
 
-// continues reports whether the author's own session was opened on the page and is not used yet: the desktop client
-// continues it, whatever it asks to begin with.
+// continues reports whether the author's session was opened on the page and is still unused. The desktop client then
+// continues it, whatever file the request names.
 func (c *creating) continues(active *session.Session, r session.Report, now time.Time) bool {
 	return active != nil && !c.in.TakeOver && active.IsActive(now) && active.Author.Is(c.in.Author) && active.IsUnused() &&
 		r.CheckEditable() == nil
 }
 
-// continueIt has the session used by this request alone: another client is refused. The same request again, after a
-// lost response, is answered by its key. A request without a key leaves the session unused, so that it can be repeated.
+// continueIt marks the session as used, so that another client is rejected. A repeat of this request, after a lost
+// response, is recognized by its idempotency key. A request without a key leaves the session unused, so that the
+// request can be repeated.
 func (c *creating) continueIt(ctx context.Context, l Locked, active *session.Session, now time.Time) error {
 	if c.in.Key != "" {
 		active.Continue(now, c.d.Lifetime)
@@ -225,8 +228,9 @@ func (c *creating) continueIt(ctx context.Context, l Locked, active *session.Ses
 	return nil
 }
 
-// template returns the key of the Word file to begin with: the report's, that of one of its saves, or the template's
-// own. Another file of the laboratory may be another patient's. The template counts only when it is used.
+// template returns the key of the Word file to begin with: the report's file, the file of one of its saves, or the
+// template's file. Other files are rejected, because they may belong to another patient. The template is checked only
+// if its file is used.
 func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 	asked, err := c.d.Files.Parse(c.in.Path)
 	if err != nil {
@@ -245,7 +249,7 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 	return asked, nil
 }
 
-// isOwn reports whether the file is the report's as a Word document, or the template's.
+// isOwn reports whether the file is a Word document of the report or the file of the template.
 func (c *creating) isOwn(ctx context.Context, l Locked, asked string) (bool, error) {
 	var err error
 	if c.origin, err = l.Origin(ctx, c.d.Files.URL(asked)); err != nil {
@@ -266,7 +270,7 @@ func (c *creating) means(path, key string) bool {
 	return err == nil && parsed == key
 }
 
-// makeWay closes a session that expired, or that is to be taken over, and refuses otherwise.
+// makeWay closes an active session that has expired or that the caller may take over. Otherwise it returns an error.
 func (c *creating) makeWay(ctx context.Context, l Locked, active *session.Session, now time.Time) error {
 	switch {
 	case active == nil:
@@ -284,7 +288,8 @@ func (c *creating) makeWay(ctx context.Context, l Locked, active *session.Sessio
 	return Close(ctx, l, active, session.TakenOver, now)
 }
 
-// tellOfTakeOver announces another author, not one who continues after their machine died.
+// tellOfTakeOver emits and logs that the author changed. It does nothing if the same author continues, for example
+// after a crash of the computer.
 func (c *creating) tellOfTakeOver(ctx context.Context, l Locked, now time.Time) error {
 	if c.closed == nil || c.closed.End != session.TakenOver || c.closed.Author.Is(c.in.Author) {
 		return nil
@@ -302,7 +307,7 @@ func (c *creating) tellOfTakeOver(ctx context.Context, l Locked, now time.Time) 
 	})
 }
 
-// holder is who held the report, as the activity log keeps it.
+// holder identifies the holder of a session in the activity log.
 type holder struct {
 	EditID     int64  `json:"edit_id"`
 	AuthorID   int64  `json:"author_id"`

@@ -1,3 +1,4 @@
-// Package editing owns the life of a session: opening it, also in place of someone else's, looking at it, keeping it
-// alive, and ending it. Every change holds the report's row, so that of any number of callers one opens a session.
+// Package editing manages editing sessions: it opens them, also in place of another user's session, shows them, keeps
+// them alive, and ends them. Every change locks the report's row, so that of several concurrent callers only one opens
+// a session.
 package editing

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// End closes the session for its author. Ending it again succeeds: the answer of the first time may have been lost.
-// Errors: NotFound, Forbidden for everybody else.
+// End closes the session for its author. It is idempotent, because the response to the first call may have been lost.
+// Errors: NotFound, and Forbidden for all other users.
 func (u *UseCase) End(ctx context.Context, scope authn.LabScope, id int64, by session.Author) error {
 	s, err := u.d.Reports.Session(ctx, scope, id)
 	if err != nil {
@@ -25,15 +25,15 @@ func (u *UseCase) End(ctx context.Context, scope authn.LabScope, id int64, by se
 	return u.end(ctx, scope, &s, session.ByAuthor, nil)
 }
 
-// Termination asks for the end of anyone's session.
+// Termination is a request to end any user's session.
 type Termination struct {
 	Scope authn.LabScope
-	ID    int64 // of the session
+	ID    int64 // session id
 	By    session.Author
 }
 
-// Terminate closes anyone's session for an administrator: its author's machine died, and no one wants to continue. It
-// is written down who did it. Ending a session that has ended changes nothing. Errors: NotFound.
+// Terminate closes any user's session on behalf of an administrator, for example because its author's computer failed.
+// The activity log records who did it. Ending an ended session changes nothing. Errors: NotFound.
 func (u *UseCase) Terminate(ctx context.Context, in Termination) error {
 	s, err := u.d.Reports.Session(ctx, in.Scope, in.ID)
 	if err != nil || s.End != session.Active {
@@ -48,8 +48,8 @@ func (u *UseCase) Terminate(ctx context.Context, in Termination) error {
 	})
 }
 
-// end closes the session, which may have ended meanwhile. audit writes down what an administrator did; an expired
-// session ends as such.
+// end closes the session, unless it has ended already. audit, which may be nil, logs the action of an administrator. A
+// session that has expired is closed as expired.
 func (u *UseCase) end(
 	ctx context.Context, scope authn.LabScope, s *session.Session, reason session.EndReason,
 	audit func(Locked, time.Time) error,

@@ -8,8 +8,9 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Heartbeat prolongs the session; it returns the session and a token valid until its expiry. It ends the session of an
-// author who may no longer edit. Errors: NotFound; Forbidden for an ended session or another token.
+// Heartbeat extends the session. It returns the session and a token that is valid until the session expires. If the
+// author may no longer edit, it ends the session. Errors: NotFound; Forbidden for an ended session or another session's
+// token.
 func (u *UseCase) Heartbeat(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, id int64,
 ) (session.Session, string, error) {
@@ -40,7 +41,7 @@ func (u *UseCase) Heartbeat(
 	return s, token, err
 }
 
-// beat extends the session, or ends it when the author's permission was withdrawn since it began.
+// beat extends the session, or ends it if the author lost the permission since it began.
 func (u *UseCase) beat(ctx context.Context, l Locked, s *session.Session, now time.Time) error {
 	withdrawn, err := Withdrawn(ctx, l, u.d.Logins, s)
 	if err != nil {

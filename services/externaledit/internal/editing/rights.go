@@ -6,27 +6,27 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Logins asks again for the logins that sessions were opened with.
+// Logins checks again the logins with which sessions were opened.
 type Logins interface {
-	// MayEdit reports whether the login of the session is still there and may edit reports; an error when it cannot be
-	// asked now.
+	// MayEdit reports whether the login of the session still exists and may edit reports. It returns an error if that
+	// cannot be checked at present.
 	MayEdit(ctx context.Context, s *session.Session) (bool, error)
 }
 
-// Lister is what Withdrawn needs of a locked report.
+// Lister is the part of a locked report that Withdrawn needs.
 type Lister interface {
 	Listed(ctx context.Context, a session.Author) (bool, error)
 }
 
-// Withdrawn reports whether the author of a session lost the right to edit since it began. About an author whom the
-// platform's list of users named as one who may edit, the list decides, whether or not the browser is signed out. About
-// another the login does that opened the session.
+// Withdrawn reports whether the author of a session lost the permission to edit since it began. If the platform's list
+// of users granted the permission then, the list decides, even after a sign-out in the browser. Otherwise the login
+// that opened the session decides.
 func Withdrawn(ctx context.Context, l Lister, logins Logins, s *session.Session) (bool, error) {
 	if s.Listed {
 		listed, err := l.Listed(ctx, s.Author)
 		return err == nil && !listed, err
 	}
-	if s.Login == nil { // a token of a user cannot be withdrawn
+	if s.Login == nil { // a user's token cannot be withdrawn
 		return false, nil
 	}
 	may, err := logins.MayEdit(ctx, s)

@@ -9,8 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Show returns the report's active session; session.ErrNoActiveSession when there is none. A session that expired is
-// closed on this occasion.
+// Show returns the report's active session, or session.ErrNoActiveSession. It closes the session if it has expired.
 func (u *UseCase) Show(ctx context.Context, scope authn.LabScope, reportID int64) (session.Session, error) {
 	s, err := u.d.Reports.Active(ctx, scope, reportID)
 	if err != nil {
@@ -25,12 +24,12 @@ func (u *UseCase) Show(ctx context.Context, scope authn.LabScope, reportID int64
 	return s, nil
 }
 
-// Templates returns what a report without a save may begin with.
+// Templates returns the templates with which a report without a save may begin.
 func (u *UseCase) Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error) {
 	return u.d.Reports.Templates(ctx, scope)
 }
 
-// Admit refuses the token of a session that has ended, however it did.
+// Admit rejects the token of a session that has ended, for whatever reason.
 func (u *UseCase) Admit(ctx context.Context, scope authn.LabScope, grant session.Grant) error {
 	s, err := u.d.Reports.Session(ctx, scope, grant.SessionID)
 	if errors.Is(err, session.ErrNoSession) {
@@ -42,7 +41,7 @@ func (u *UseCase) Admit(ctx context.Context, scope authn.LabScope, grant session
 	return grant.Check(&s, u.now())
 }
 
-// Referred is session.ErrNoReport unless the report's bill is assigned to the doctor.
+// Referred returns session.ErrNoReport unless the report's bill is assigned to the doctor.
 func (u *UseCase) Referred(ctx context.Context, scope authn.LabScope, reportID, doctorID int64) error {
 	r, err := u.d.Reports.Report(ctx, scope, reportID)
 	if err == nil && r.DoctorID != doctorID {
@@ -51,7 +50,7 @@ func (u *UseCase) Referred(ctx context.Context, scope authn.LabScope, reportID, 
 	return err
 }
 
-// CloseExpired ends the report's session if no one showed a sign of life in time.
+// CloseExpired ends the report's session if it has expired.
 func (u *UseCase) CloseExpired(ctx context.Context, scope authn.LabScope, reportID int64) error {
 	closed := false
 	err := u.d.Reports.Lock(ctx, scope, reportID, func(l Locked) error {
@@ -71,7 +70,7 @@ func (u *UseCase) CloseExpired(ctx context.Context, scope authn.LabScope, report
 	return err
 }
 
-// Held returns the sessions among the reports that are active now.
+// Held returns the active sessions of the reports.
 func (u *UseCase) Held(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error) {
 	sessions, err := u.d.Reports.Open(ctx, scope, reportIDs)
 	if err != nil {
@@ -90,7 +89,8 @@ func activeOnly(sessions []session.Session, now time.Time) []session.Session {
 	return active
 }
 
-// Renew has the session keep the login that its author has now: the one that opened it ends with a sign-out.
+// Renew replaces the login that the session keeps by the author's present one, because the login that opened the
+// session ends with a sign-out.
 func (u *UseCase) Renew(ctx context.Context, scope authn.LabScope, s *session.Session, login []byte) error {
 	return u.d.Reports.Lock(ctx, scope, s.ReportID, func(l Locked) error {
 		active, err := l.Active(ctx)
@@ -102,5 +102,5 @@ func (u *UseCase) Renew(ctx context.Context, scope authn.LabScope, s *session.Se
 	})
 }
 
-// Mint returns a token for the session, for its author alone.
+// Mint returns a token for the session. Callers must give it to the author only.
 func (u *UseCase) Mint(s *session.Session) (string, error) { return u.d.Tokens.Mint(s) }

@@ -23,13 +23,14 @@ var (
 		"Send the auth_token of the session as Authorization: Bearer; a user's login is not accepted here")
 )
 
-// Authenticator knows session tokens in addition to the platform's credentials.
+// Authenticator accepts session tokens as well as the platform's credentials.
 type Authenticator struct {
 	Users  grpcserver.Authenticator
 	Tokens *token.Tokens
 }
 
-// Authenticate implements grpcserver.Authenticator. The holder of a session token is its author, without permissions.
+// Authenticate returns the principal of the credentials. For a session token, that is the author of the session without
+// permissions.
 func (a Authenticator) Authenticate(ctx context.Context, c authn.Credentials) (authn.Principal, error) {
 	text, ok := token.FromHeader(c.Authorization)
 	if !ok {
@@ -48,14 +49,14 @@ func (a Authenticator) Authenticate(ctx context.Context, c authn.Credentials) (a
 	return p, nil
 }
 
-// caller is who calls, and which laboratory that is about.
+// caller is the authenticated caller, with the laboratory of the request.
 type caller struct {
 	authn.Principal
 	scope authn.LabScope
-	grant *session.Grant // of a session token, nil for users
+	grant *session.Grant // grant of a session token; nil for users
 }
 
-// callerOf is presented, and refuses the token of a session that has ended.
+// callerOf returns the caller. It rejects the token of a session that has ended.
 func (s *Server) callerOf(ctx context.Context) (caller, error) {
 	c, err := presented(ctx)
 	if err == nil && c.grant != nil {
@@ -64,8 +65,8 @@ func (s *Server) callerOf(ctx context.Context) (caller, error) {
 	return c, err
 }
 
-// presented is what the credential says. Only the end of a session takes it at its word, unless it has expired: an end
-// may be repeated.
+// presented returns the caller without checking that the session of a token is active. Only EndSession uses it
+// directly, because ending a session may be repeated.
 func presented(ctx context.Context) (caller, error) {
 	p := authn.FromContext(ctx)
 	scope, err := p.Scope(0)
@@ -76,8 +77,8 @@ func presented(ctx context.Context) (caller, error) {
 	return c, err
 }
 
-// mayView admits the staff and the doctors of the laboratory, and the holder of a token of a session of the report. For
-// a referring doctor there are only the reports of own bills.
+// mayView admits staff and doctors of the laboratory, and holders of a token of one of the report's sessions. Referring
+// doctors are admitted for reports of own bills only.
 func (s *Server) mayView(ctx context.Context, c caller, reportID int64) error {
 	if c.grant != nil {
 		return c.grant.CheckReport(reportID)
@@ -91,12 +92,12 @@ func (s *Server) mayView(ctx context.Context, c caller, reportID int64) error {
 	return errStaffOnly
 }
 
-// mayTakeOver admits users who may end and undo the work of others.
+// mayTakeOver reports whether the caller may end and undo the work of other users.
 func (c caller) mayTakeOver() bool {
 	return c.SessionType == authn.LabUser && c.Has(session.PermissionTakeOver)
 }
 
-// mayEdit admits users and doctors who may edit reports. A session's own token opens no other.
+// mayEdit admits users and doctors who may edit reports. A session token cannot open another session.
 func (c caller) mayEdit() error {
 	switch {
 	case c.grant != nil, !c.Has(session.PermissionEdit) && !c.Has(session.PermissionTakeOver):
@@ -107,8 +108,8 @@ func (c caller) mayEdit() error {
 	return nil
 }
 
-// author is the caller as the author of a session, the zero Author for who can be none: support has numbers of another
-// table.
+// author returns the caller as the author of a session. It returns the zero Author for support, whose ids are from
+// another table, and for services.
 func (c caller) author() session.Author {
 	if c.grant != nil {
 		return c.grant.Author
@@ -120,7 +121,7 @@ func (c caller) author() session.Author {
 	return session.Author{ID: a.ID, Name: a.Name, IsDoctor: a.Kind == authn.ActorDoctor}
 }
 
-// isAuthor reports whether the caller may have the session's token.
+// isAuthor reports whether the caller may receive the session's token.
 func (c caller) isAuthor(s *session.Session) bool {
 	if c.grant != nil {
 		return c.grant.SessionID == s.ID
@@ -129,7 +130,7 @@ func (c caller) isAuthor(s *session.Session) bool {
 	return by.ID != 0 && by.Is(s.Author)
 }
 
-// holder returns the grant of the session token that the operation needs.
+// holder returns the grant of the caller's session token. It returns an error without a token of that session.
 func (s *Server) holder(ctx context.Context, sessionID int64) (caller, session.Grant, error) {
 	c, err := s.callerOf(ctx)
 	if c.grant == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// shown is an active session as the report's staff sees it.
+// shown converts an active session to the response that the report's staff receives.
 func shown(s *session.Session, token string) *externaleditv1.GetSessionResponse {
 	return &externaleditv1.GetSessionResponse{
 		Id: s.ID, WordFilePath: s.Files.Word, PdfFilePath: s.Files.PDF, AuthToken: token, IsActive: 1,

@@ -11,12 +11,12 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Holds lists reports that are held by an active session.
+// Holds lists reports with an active session.
 type Holds interface {
 	Held(ctx context.Context, s sight.Sight, now time.Time, p worklist.Page) (worklist.List[session.HeldReport], error)
 }
 
-// ListHeldReports lists the reports that are held by an active session.
+// ListHeldReports returns a page of the reports with an active session.
 func (s *Server) ListHeldReports(
 	ctx context.Context, in *externaleditv1.ListHeldReportsRequest,
 ) (*externaleditv1.ListHeldReportsResponse, error) {

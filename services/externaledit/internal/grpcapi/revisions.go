@@ -10,13 +10,13 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// How many revisions are listed.
+// Default and maximum number of revisions in a page.
 const (
 	usualRevisions = 50
 	maxRevisions   = 200
 )
 
-// ListRevisions lists saves of a report, the newest first.
+// ListRevisions returns a page of the saves of a report, the newest first.
 func (s *Server) ListRevisions(
 	ctx context.Context, in *externaleditv1.ListRevisionsRequest,
 ) (*externaleditv1.ListRevisionsResponse, error) {
@@ -83,13 +83,13 @@ func (s *Server) addLinks(
 
 func (s *Server) link(ctx context.Context, scope authn.LabScope, url string) (string, error) {
 	key, err := s.d.Linker.Parse(url)
-	if err != nil { // of a store that was replaced
-		return "", nil //nolint:nilerr // the list is worth more than one link
+	if err != nil { // the file is in a store that was replaced
+		return "", nil //nolint:nilerr // the list is returned without this link
 	}
 	return s.d.Linker.Link(ctx, scope, key)
 }
 
-// RestoreRevision makes an earlier save the report's files again.
+// RestoreRevision links the files of an earlier save to the report again.
 func (s *Server) RestoreRevision(
 	ctx context.Context, in *externaleditv1.RestoreRevisionRequest,
 ) (*externaleditv1.RestoreRevisionResponse, error) {

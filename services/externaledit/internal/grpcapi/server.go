@@ -1,4 +1,5 @@
-// Package grpcapi is the transport of external editing: decode, decide who may, call, encode.
+// Package grpcapi serves the gRPC API of external editing: it authorizes requests, calls the use cases, and converts
+// requests and responses.
 package grpcapi
 
 import (
@@ -19,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
 
-// Watcher follows a report's events.
+// Watcher streams a report's events.
 type Watcher interface {
 	Watch(ctx context.Context, scope authn.LabScope, reportID int64, last string, send func(watch.Entry) error) error
 }
@@ -30,7 +31,7 @@ type Linker interface {
 	Link(ctx context.Context, scope authn.LabScope, key string) (string, error)
 }
 
-// Limits refuses too many requests of a user, and too many signs of life of a session.
+// Limits rejects requests beyond the rate limits of a user, and heartbeats beyond that of a session.
 type Limits interface {
 	Create(ctx context.Context, p authn.Principal) error
 	Retrieve(ctx context.Context, p authn.Principal) error
@@ -38,20 +39,20 @@ type Limits interface {
 	Beat(ctx context.Context, sessionID int64) error
 }
 
-// Sealer seals the login that opens a session; nil for none.
+// Sealer encrypts the login that opens a session. It returns nil without a login.
 type Sealer interface {
 	Seal(login config.Secret) []byte
-	// Renewed seals a login that the session does not keep yet; nil when there is nothing to renew.
+	// Renewed encrypts the author's present login. It returns nil if the session keeps this login already, or none.
 	Renewed(sealed []byte, login config.Secret) []byte
 }
 
-// Observer learns whether uploads come from the desktop client, and how long operations take.
+// Observer records whether uploads come from the desktop client, and how long operations take.
 type Observer interface {
 	Agent(declared bool)
 	Took(operation string, d time.Duration)
 }
 
-// The operations in metrics.
+// Operations, as metrics name them.
 const (
 	opGet     = "get"
 	opCreate  = "create"
@@ -66,18 +67,18 @@ const (
 	opOffer   = "templates"
 )
 
-// Operations lists them.
+// Operations returns all operations.
 func Operations() []string {
 	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen, opHeld, opOffer}
 }
 
-// The attributes of spans, beside the laboratory.
+// Attributes of spans, in addition to the laboratory.
 const (
 	reportAttribute = "report.id"
 	editAttribute   = "edit.id"
 )
 
-// begin says in the span what an operation is about, and returns what ends its measuring.
+// begin adds the attributes of an operation to the span. The returned function ends the measurement of its duration.
 func (s *Server) begin(ctx context.Context, operation, attributeName string, id int64) (done func()) {
 	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("lab.id", authn.FromContext(ctx).LabID),
 		attribute.Int64(attributeName, id))
@@ -85,7 +86,7 @@ func (s *Server) begin(ctx context.Context, operation, attributeName string, id 
 	return func() { s.d.Observer.Took(operation, s.d.Clock.Now().Sub(start)) }
 }
 
-// Deps is what the server calls.
+// Deps are the dependencies of the server.
 type Deps struct {
 	Editor    *editing.UseCase
 	Uploader  *upload.UseCase
@@ -97,21 +98,21 @@ type Deps struct {
 	Logins    Sealer
 	Observer  Observer
 	Clock     clock.Clock
-	// RequireAgentHeader refuses uploads without the desktop client's header.
+	// RequireAgentHeader rejects uploads without the desktop client's header.
 	RequireAgentHeader bool
 }
 
-// Server answers the RPCs of external editing.
+// Server serves the RPCs of external editing.
 type Server struct {
 	externaleditv1.UnimplementedExternalEditServiceServer
 
 	d Deps
 }
 
-// New returns the server.
+// New returns a server with the dependencies d.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// positive refuses ids that cannot be one.
+// positive rejects ids that are not above zero.
 func positive(name string, id int64) error {
 	if id <= 0 {
 		return apperr.InvalidField(name, name+" must be a positive integer")

@@ -48,7 +48,7 @@ func (s *Server) GetSession(
 	return shown(&found, token), nil
 }
 
-// CreateSession opens a session.
+// CreateSession opens a session of a report.
 func (s *Server) CreateSession(
 	ctx context.Context, in *externaleditv1.CreateSessionRequest,
 ) (*externaleditv1.CreateSessionResponse, error) {
@@ -81,7 +81,7 @@ func (s *Server) CreateSession(
 		TemplatePath: created.TemplateLink, Warnings: created.Warnings}, nil
 }
 
-// ListTemplates lists what a report without a save may begin with.
+// ListTemplates returns the templates with which a report without a save may begin.
 func (s *Server) ListTemplates(
 	ctx context.Context, _ *externaleditv1.ListTemplatesRequest,
 ) (*externaleditv1.ListTemplatesResponse, error) {
@@ -128,7 +128,7 @@ func checkCreation(in *externaleditv1.CreateSessionRequest) error {
 	return nil
 }
 
-// header returns a header that the edge passes on.
+// header returns the value of a header that the gateway forwards.
 func header(ctx context.Context, name string) string {
 	if values := metadata.ValueFromIncomingContext(ctx, name); len(values) > 0 {
 		return values[0]
@@ -136,7 +136,7 @@ func header(ctx context.Context, name string) string {
 	return ""
 }
 
-// EndSession ends a session for its author.
+// EndSession ends a session on behalf of its author.
 func (s *Server) EndSession(
 	ctx context.Context, in *externaleditv1.EndSessionRequest,
 ) (*externaleditv1.EndSessionResponse, error) {
@@ -162,7 +162,7 @@ func (s *Server) EndSession(
 	return &externaleditv1.EndSessionResponse{Message: ended}, nil
 }
 
-// ForceEndSession ends anyone's session for an administrator.
+// ForceEndSession ends any user's session on behalf of an administrator.
 func (s *Server) ForceEndSession(
 	ctx context.Context, in *externaleditv1.ForceEndSessionRequest,
 ) (*externaleditv1.ForceEndSessionResponse, error) {
@@ -184,10 +184,10 @@ func (s *Server) ForceEndSession(
 	return &externaleditv1.ForceEndSessionResponse{Message: ended}, nil
 }
 
-// ended is the documented answer.
+// ended is the documented message of the response.
 const ended = "Session has been inactivated"
 
-// Heartbeat keeps a session alive for its desktop client.
+// Heartbeat extends a session for its desktop client.
 func (s *Server) Heartbeat(
 	ctx context.Context, in *externaleditv1.HeartbeatRequest,
 ) (*externaleditv1.HeartbeatResponse, error) {
@@ -209,7 +209,7 @@ func (s *Server) Heartbeat(
 
 const maxReports = 1000
 
-// HasOpenSession tells a service whether someone edits one of the reports.
+// HasOpenSession tells another service whether one of the reports has an active session.
 func (s *Server) HasOpenSession(
 	ctx context.Context, in *externaleditv1.HasOpenSessionRequest,
 ) (*externaleditv1.HasOpenSessionResponse, error) {

@@ -22,7 +22,7 @@ var (
 		"send the header X-IS-EXTERNAL-EDIT-REQUEST: true, as the desktop client does")
 )
 
-// UploadFiles takes a save.
+// UploadFiles receives the files of a save and links them to the report.
 func (s *Server) UploadFiles(stream uploadStream) error {
 	first, err := stream.Recv()
 	if errors.Is(err, io.EOF) || (err == nil && first.GetStart() == nil) {
@@ -54,14 +54,14 @@ func (s *Server) UploadFiles(stream uploadStream) error {
 	})
 }
 
-// chunkField is the field of UploadFilesRequest that carries bytes.
+// chunkField is the number of the field of UploadFilesRequest that carries bytes.
 const chunkField = 3
 
-// form is the stream as upload.Form.
+// form reads the parts of an upload.Form from the stream.
 type form struct {
 	stream uploadStream
-	file   *externaleditv1.UploadFile // that follows, when it was met while the body before was read
-	chunk  io.Reader                  // what is left of the last message; io.EOF at its end
+	file   *externaleditv1.UploadFile // the next file, received while the previous body was read
+	chunk  io.Reader                  // unread rest of the last message; it ends with io.EOF
 	end    error
 }
 
@@ -69,7 +69,7 @@ var _ upload.Form = (*form)(nil)
 
 func (f *form) Next() (upload.Part, error) {
 	for f.file == nil {
-		f.chunk = nil // what no one read of the part before
+		f.chunk = nil // drops the unread rest of the previous part
 		if err := f.receive(); err != nil {
 			return upload.Part{}, err
 		}
@@ -80,7 +80,7 @@ func (f *form) Next() (upload.Part, error) {
 	return part, nil
 }
 
-// receive takes the next message; its end is io.EOF.
+// receive reads the next message. It returns io.EOF at the end of the stream.
 func (f *form) receive() error {
 	if f.end != nil {
 		return f.end
@@ -106,7 +106,7 @@ func (f *form) receive() error {
 	return f.end
 }
 
-// body is what follows a file until the next one or the end.
+// body reads the bytes of a file, up to the next file or the end of the stream.
 type body struct{ f *form }
 
 var _ io.Reader = (*body)(nil)

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
 
-// WatchEvents streams a report's events. With the token of a session it ends with that session.
+// WatchEvents streams a report's events. If the caller has a session token, the stream ends with the session.
 func (s *Server) WatchEvents(
 	in *externaleditv1.WatchEventsRequest, stream grpc.ServerStreamingServer[typev1.Event],
 ) error {

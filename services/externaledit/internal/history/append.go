@@ -7,18 +7,18 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Appender is what Append needs of a locked report.
+// Appender is the part of a locked report that Append needs.
 type Appender interface {
-	// AddRevision stores a save and gives it its id.
+	// AddRevision stores a save and sets its id.
 	AddRevision(ctx context.Context, r *session.Revision) error
 	Update(ctx context.Context, s *session.Session) error
-	// LinkFiles makes the files the report's.
+	// LinkFiles links the files to the report.
 	LinkFiles(ctx context.Context, f session.Files) error
 	Emit(ctx context.Context, e session.Event) error
 }
 
-// Append stores a save of the session and makes its files the report's, unless a newer save is linked already. It
-// reports whether it did, and stores what changed of the session.
+// Append stores a save of the session and links its files to the report, unless a newer save is linked already. It
+// reports whether it linked them. It also stores the changed session.
 func Append(
 	ctx context.Context, l Appender, s *session.Session, r *session.Revision, now time.Time,
 ) (linked bool, err error) {

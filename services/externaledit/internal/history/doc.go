@@ -1,3 +1,3 @@
-// Package history owns what was saved: the list of a report's revisions, and making an earlier one the report's files
-// again. Nothing is ever overwritten: a restored revision is a new one that shares the files of the one it repeats.
+// Package history lists the saves of a report, its revisions, and restores earlier ones. Saves are never overwritten:
+// restoring adds a revision that shares the files of the restored one.
 package history

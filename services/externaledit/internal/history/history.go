@@ -20,13 +20,13 @@ type Reports interface {
 	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
 	// Revisions returns a page of the saves of all sessions of the report, the newest first.
 	Revisions(ctx context.Context, scope authn.LabScope, reportID int64, p session.Page) ([]session.Revision, error)
-	// Holding returns the newest save of the report with these files; session.ErrNoRevision without one.
+	// Holding returns the newest save of the report that has these files; session.ErrNoRevision without one.
 	Holding(ctx context.Context, scope authn.LabScope, reportID int64, f session.Files) (session.Revision, error)
-	// Lock runs work while it holds the row of the report, and commits. work may run again after a deadlock.
+	// Lock runs work in a transaction that locks the row of the report, and commits. After a deadlock, work runs again.
 	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
 }
 
-// Locked is a report whose row is held by the running transaction.
+// Locked is a report whose row the running transaction has locked.
 type Locked interface {
 	Appender
 	Report() session.Report
@@ -34,27 +34,28 @@ type Locked interface {
 	Session(ctx context.Context, id int64) (session.Session, error)
 	// Revision returns a save of the report by its id; session.ErrNoRevision without one.
 	Revision(ctx context.Context, id int64) (session.Revision, error)
-	// Holding returns the newest save with these files.
+	// Holding returns the newest save of the report that has these files.
 	Holding(ctx context.Context, f session.Files) (session.Revision, error)
-	// Withholds reports whether the platform's list of users has permissions of the user, and this one is not among them,
-	// or lists users of the laboratory, and this one no more.
+	// Withholds reports whether the platform's list of users denies the permission: it has permissions of the user without
+	// this one, or it lists users of the laboratory but no longer this user.
 	Withholds(ctx context.Context, userID int64, permission string) (bool, error)
 	Log(ctx context.Context, e activitylog.Entry) error
 }
 
-// Logins asks again for logins.
+// Logins checks logins again.
 type Logins interface {
-	// MayRestore reports whether the login is still that person's and may restore; an error when it cannot be asked now.
+	// MayRestore reports whether the login still belongs to the person and may restore. It returns an error if that cannot
+	// be checked at present.
 	MayRestore(ctx context.Context, scope authn.LabScope, login config.Secret, by session.Author) (bool, error)
 }
 
-// Counters counts outcomes.
+// Counters counts restored saves and ended sessions.
 type Counters interface {
 	Restored()
 	Ended(reason session.EndReason)
 }
 
-// Deps is what the use cases work with. WakeRelay is called after an event was committed.
+// Deps are the dependencies of the use cases. WakeRelay is called after an event was committed.
 type Deps struct {
 	Reports   Reports
 	Logins    Logins
@@ -66,11 +67,11 @@ type Deps struct {
 // UseCase lists and restores revisions.
 type UseCase struct{ d Deps }
 
-// New returns the use cases.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// List returns a page of the report's revisions, the newest first, and the id of the one whose files are linked, 0 when
-// none is: a restored one shares the files of another.
+// List returns a page of the report's revisions, the newest first, and the id of the one whose files are linked. The id
+// is 0 if none is. Of revisions that share the linked files, it is the newest.
 func (u *UseCase) List(
 	ctx context.Context, scope authn.LabScope, reportID int64, p session.Page,
 ) (revisions []session.Revision, linked int64, err error) {
@@ -88,28 +89,28 @@ func (u *UseCase) List(
 	return revisions, current.ID, nil
 }
 
-// Restoration asks for an earlier save.
+// Restoration is a request to restore an earlier save.
 type Restoration struct {
 	Scope                authn.LabScope
 	ReportID, RevisionID int64
 	By                   session.Author
-	Login                config.Secret // empty: by a token, which cannot be withdrawn
-	GlobalAdmin          bool          // holds all permissions, whatever the list of users says
+	Login                config.Secret // empty if the user has a token, which cannot be withdrawn
+	GlobalAdmin          bool          // has all permissions, whatever the list of users contains
 }
 
-// ErrNotAllowed refuses a login without the permission.
+// ErrNotAllowed is returned for a login without the permission.
 var ErrNotAllowed = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
 	"Restoring an earlier save needs the permission report_edit_takeover; ask an administrator of the laboratory")
 
-// Restored is the save that has the report's files now.
+// Restored is the save whose files are linked after a restoration.
 type Restored struct {
 	session.Revision
 
-	Warnings []string // what the author has to check in the document
+	Warnings []string // points that the author has to check in the document
 }
 
-// Restore links the files of an earlier save again, as a revision of its own. When they are linked
-// already nothing changes. Errors: NotFound, Conflict while a session is active or after the report was signed.
+// Restore links the files of an earlier save again, as a new revision. It changes nothing if they are linked already.
+// Errors: NotFound; Conflict while a session is active or after the report was signed.
 func (u *UseCase) Restore(ctx context.Context, in Restoration) (Restored, error) {
 	var restored Restored
 	var expired, changed bool
@@ -140,7 +141,7 @@ func (u *UseCase) Restore(ctx context.Context, in Restoration) (Restored, error)
 	return restored, nil
 }
 
-// allowed asks again whether the login may restore: the row may have been waited for.
+// allowed checks under the lock whether the login may restore, because the lock may have been waited for.
 func (u *UseCase) allowed(ctx context.Context, l Locked, in Restoration) error {
 	may := in.GlobalAdmin
 	if !may {
@@ -162,7 +163,7 @@ func (u *UseCase) allowed(ctx context.Context, l Locked, in Restoration) error {
 	return nil
 }
 
-// makeWay refuses while someone edits, and closes a session that expired.
+// makeWay closes a session that has expired. It returns an error while a session is active.
 func (u *UseCase) makeWay(ctx context.Context, l Locked, now time.Time) (expired bool, err error) {
 	active, err := l.Active(ctx)
 	switch {
@@ -205,7 +206,7 @@ func restore(ctx context.Context, l Locked, in Restoration, now time.Time) (Rest
 	})
 }
 
-// meta is what the activity log keeps of a restoration.
+// meta is the meta of a restoration in the activity log.
 type meta struct {
 	RevisionID   int64 `json:"revision_id"`
 	RestoredFrom int64 `json:"restored_from"`

@@ -1,5 +1,5 @@
-// Package limit owns the documented rate limits of external editing. They are exact: in no minute more than the limit
-// pass, over all replicas together.
+// Package limit enforces the documented rate limits of external editing. They are exact: in any minute, all replicas
+// together admit at most the limit.
 package limit
 
 import (
@@ -13,20 +13,20 @@ import (
 	"github.com/labplatform/labplatform/pkg/ratelimit"
 )
 
-// The documented limits in any minute.
+// Documented limits per minute.
 const (
-	creations  = 10  // of a user
-	retrievals = 60  // of a user
-	lists      = 60  // of a user
-	uploads    = 5   // of a session
-	beats      = 120 // signs of life of a session, each a transaction on its report
+	creations  = 10  // per user
+	retrievals = 60  // per user
+	lists      = 60  // per user
+	uploads    = 5   // per session
+	beats      = 120 // heartbeats per session, each a transaction on the report
 	window     = time.Minute
 )
 
-// Limits counts attempts.
+// Limits counts requests and rejects those beyond a limit.
 type Limits struct{ limiter ratelimit.Limiter }
 
-// New returns the limits that limiter keeps.
+// New returns limits that use limiter.
 func New(limiter ratelimit.Limiter) Limits { return Limits{limiter} }
 
 // Create counts a request to open a session.
@@ -34,12 +34,12 @@ func (l Limits) Create(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "create:"+user(p), creations, "sessions were asked for")
 }
 
-// Retrieve counts a read of a session, or at the templates that one may begin with.
+// Retrieve counts a read of a session or of the list of templates.
 func (l Limits) Retrieve(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "get:"+user(p), retrievals, "requests for sessions and templates were made")
 }
 
-// List counts a read of revisions or of held reports apart from reads of sessions.
+// List counts a read of revisions or of held reports. Reads of sessions are counted separately.
 func (l Limits) List(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "list:"+user(p), lists, "lists were asked for")
 }
@@ -49,12 +49,12 @@ func (l Limits) Upload(ctx context.Context, sessionID int64) error {
 	return l.allow(ctx, "upload:"+strconv.FormatInt(sessionID, 10), uploads, "uploads were made to this session")
 }
 
-// Beat counts a sign of life of a session.
+// Beat counts a heartbeat of a session.
 func (l Limits) Beat(ctx context.Context, sessionID int64) error {
 	return l.allow(ctx, "beat:"+strconv.FormatInt(sessionID, 10), beats, "signs of life were given for this session")
 }
 
-// user tells users of all kinds of logins apart: ids of doctors and laboratory users are counted separately.
+// user identifies a user in keys. It includes the kind of login, because doctors and lab users may have equal ids.
 func user(p authn.Principal) string {
 	return fmt.Sprintf("%s:%d:%d:%d:%d:%s", p.SessionType, p.LabID, p.LabUserID, p.DoctorID, p.OrgID, p.Caller)
 }

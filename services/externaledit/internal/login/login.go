@@ -20,16 +20,16 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Users looks logins up.
+// Users looks up logins.
 type Users interface {
-	// Again returns the principal of a login as it is now; Unauthenticated when it has ended.
+	// Again returns the present principal of a login, or Unauthenticated if the login has ended.
 	Again(ctx context.Context, login config.Secret) (authn.Principal, error)
 }
 
-// Logins seals logins and asks for them again. Its methods may be called from several goroutines.
+// Logins encrypts logins and checks them again. Its methods may be called from several goroutines.
 type Logins struct {
 	users Users
-	keys  []cipher.AEAD // the first seals, all open
+	keys  []cipher.AEAD // the first one encrypts, all decrypt
 }
 
 var (
@@ -37,12 +37,12 @@ var (
 	_ history.Logins = (*Logins)(nil)
 )
 
-// New returns the logins of users, sealed with keys that are derived from the secret.
+// New returns logins that are checked through users and encrypted with keys derived from secret.
 func New(users Users, secret config.Secret) (*Logins, error) {
 	l := &Logins{users: users}
 	for _, key := range secret.Keys() {
 		mac := hmac.New(sha256.New, key)
-		_, _ = mac.Write([]byte("login of an editing session")) // a hash takes everything
+		_, _ = mac.Write([]byte("login of an editing session")) // writing to a hash cannot fail
 		block, err := aes.NewCipher(mac.Sum(nil))
 		if err != nil {
 			return nil, fmt.Errorf("seal logins: %w", err)
@@ -56,17 +56,18 @@ func New(users Users, secret config.Secret) (*Logins, error) {
 	return l, nil
 }
 
-// Seal returns what a session keeps of a login; nil of none.
+// Seal returns the encrypted login that a session keeps; nil without a login.
 func (l *Logins) Seal(login config.Secret) []byte {
 	if !login.IsSet() {
 		return nil
 	}
 	nonce := make([]byte, l.keys[0].NonceSize())
-	_, _ = rand.Read(nonce) // never fails since Go 1.24
+	_, _ = rand.Read(nonce) // cannot fail since Go 1.24
 	return l.keys[0].Seal(nonce, nonce, []byte(login.Reveal()), nil)
 }
 
-// Renewed returns what a session keeps of a later login of its author; nil when it keeps that one already, or none.
+// Renewed returns the encrypted present login of a session's author. It returns nil if the session keeps this login
+// already, or none.
 func (l *Logins) Renewed(sealed []byte, login config.Secret) []byte {
 	if sealed == nil {
 		return nil
@@ -77,7 +78,7 @@ func (l *Logins) Renewed(sealed []byte, login config.Secret) []byte {
 	return l.Seal(login)
 }
 
-// open returns the login; false when its key is no longer used.
+// open decrypts a login. It returns false if the key is no longer used.
 func (l *Logins) open(sealed []byte) (config.Secret, bool) {
 	for _, key := range l.keys {
 		if len(sealed) < key.NonceSize() {
@@ -107,7 +108,7 @@ func (l *Logins) MayRestore(
 	return owns(p, scope.LabID(), by) && p.Has(session.PermissionTakeOver), err
 }
 
-// again returns the zero principal for a login that has ended.
+// again returns the present principal of a login; the zero principal if the login has ended.
 func (l *Logins) again(ctx context.Context, login config.Secret) (authn.Principal, error) {
 	p, err := l.users.Again(ctx, login)
 	if apperr.Is(err, apperr.Unauthenticated) {
@@ -116,7 +117,7 @@ func (l *Logins) again(ctx context.Context, login config.Secret) (authn.Principa
 	return p, err
 }
 
-// owns reports whether the login is still that person's, in that laboratory.
+// owns reports whether the principal is the person, in that laboratory.
 func owns(p authn.Principal, labID int64, a session.Author) bool {
 	actor := a.Actor()
 	return p.LabID == labID && p.Actor().Kind == actor.Kind && p.Actor().ID == actor.ID

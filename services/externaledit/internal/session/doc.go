@@ -1,3 +1,3 @@
-// Package session owns what an editing session of a report is: who holds it, until when, which save is linked, and how
-// it ends. At most one session of a report is active. The package is pure: stores and transports depend on it.
+// Package session contains the rules of editing sessions of reports: their holder, their expiry, the linked save, and
+// how they end. A report has at most one active session. The package depends on no store and no transport.
 package session

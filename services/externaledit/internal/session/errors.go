@@ -2,7 +2,7 @@ package session
 
 import "github.com/labplatform/labplatform/pkg/apperr"
 
-// What callers are told. Nothing here names a patient.
+// Errors for callers. They contain no data of patients.
 var (
 	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND",
 		"There is no such report in this laboratory")
@@ -34,7 +34,7 @@ var (
 		"There is no such revision of this report")
 )
 
-// Held is ErrSessionExists with who holds the report and since when.
+// Held returns ErrSessionExists with the holder of the report and the time since when.
 func Held(s *Session) error {
 	return ErrSessionExists.WithDetails("active session " + itoa(s.ID) + " by " + s.Author.Name + " since " +
 		s.stamp(s.CreatedAt) +

@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// EventName is what happened to a report's session.
+// EventName is the kind of an event.
 type EventName string
 
-// The documented events.
+// Documented events.
 const (
 	Created           EventName = "session_created"
 	Ended             EventName = "session_ended"
@@ -16,14 +16,14 @@ const (
 	FilesUploaded     EventName = "files_uploaded"
 )
 
-// Event tells browsers what happened. It never carries a token or a download link.
+// Event notifies browsers of a change of a session. It never contains a token or a download link.
 type Event struct {
 	Name     EventName
-	Session  Session // as it is afterwards
-	Previous *Author // of authorship_changed
+	Session  Session // state after the event
+	Previous *Author // for AuthorshipChanged
 }
 
-// Channel is the name of a report's real-time channel.
+// Channel returns the name of a report's real-time channel.
 func Channel(reportID int64) string { return "external_edit_" + itoa(reportID) }
 
 type eventJSON struct {
@@ -49,7 +49,7 @@ type eventData struct {
 	PreviousAuthorName *string   `json:"previous_author_name,omitempty"`
 }
 
-// JSON is the event as browsers get it.
+// JSON encodes the event for browsers.
 func (e Event) JSON() ([]byte, error) {
 	s := e.Session
 	data := eventData{

@@ -6,13 +6,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Grant is what the token of a session allows.
+// Grant holds what a session token permits.
 type Grant struct {
 	SessionID int64
 	ReportID  int64
 	Author    Author
 	TokenID   string
-	Expired   bool // the token is older than the session's last sign of life allows
+	Expired   bool // the token has expired; a heartbeat may have extended the session since
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 		"The session token was revoked. Ask for the session again to get a new one.")
 )
 
-// CheckSession refuses a token of another session.
+// CheckSession rejects a token of another session.
 func (g Grant) CheckSession(id int64) error {
 	if g.SessionID != id {
 		return errOtherSession
@@ -32,7 +32,7 @@ func (g Grant) CheckSession(id int64) error {
 	return nil
 }
 
-// CheckReport refuses a token of a session of another report.
+// CheckReport rejects a token of another report's session.
 func (g Grant) CheckReport(id int64) error {
 	if g.ReportID != id {
 		return errOtherSession
@@ -40,7 +40,7 @@ func (g Grant) CheckReport(id int64) error {
 	return nil
 }
 
-// Check refuses whatever the grant does not cover, and a session that is not active any more.
+// Check rejects a grant of another session or token, and a session that is not active.
 func (g Grant) Check(s *Session, now time.Time) error {
 	if g.SessionID != s.ID || g.ReportID != s.ReportID {
 		return errOtherSession

@@ -7,18 +7,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 )
 
-// Report is what sessions need to know of a lab report.
+// Report is the part of a lab report that sessions need.
 type Report struct {
 	ID        int64
 	BillID    int64
 	PatientID int64
-	DoctorID  int64 // to whom the bill is assigned, 0 without one
+	DoctorID  int64 // referring doctor of the bill; 0 without one
 	Signed    bool
 	Dismissed bool
-	Files     Files // that are linked to it
+	Files     Files // linked files
 }
 
-// CheckEditable refuses a new session of a report that must not change any more.
+// CheckEditable returns an error if the report must not change any more, so that no session may be opened.
 func (r Report) CheckEditable() error {
 	switch {
 	case r.Signed:
@@ -29,7 +29,8 @@ func (r Report) CheckEditable() error {
 	return nil
 }
 
-// CheckLinkable refuses new files for a report that was signed or dismissed while someone edited it.
+// CheckLinkable returns an error if the report was signed or dismissed during the session, so that no files may be
+// linked.
 func (r Report) CheckLinkable() error {
 	switch {
 	case r.Signed:
@@ -50,13 +51,13 @@ const (
 type Author struct {
 	ID       int64
 	Name     string
-	IsDoctor bool // ID is a doctor's
+	IsDoctor bool // ID is the id of a doctor
 }
 
-// Is reports whether both are the same person, whatever the name is now.
+// Is reports whether both are the same person; the name may differ.
 func (a Author) Is(other Author) bool { return a.ID == other.ID && a.IsDoctor == other.IsDoctor }
 
-// Actor is the author in the activity log.
+// Actor returns the author as an actor of the activity log.
 func (a Author) Actor() authn.Actor {
 	kind := authn.ActorLabUser
 	if a.IsDoctor {

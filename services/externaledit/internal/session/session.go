@@ -12,10 +12,10 @@ type Files struct {
 	Word, PDF string
 }
 
-// EndReason tells why a session ended.
+// EndReason is the reason why a session ended.
 type EndReason string
 
-// The reasons. A session that has none is active.
+// Reasons. An active session has none.
 const (
 	Active    EndReason = ""
 	ByAuthor  EndReason = "author"
@@ -24,58 +24,59 @@ const (
 	ByAdmin   EndReason = "admin"
 )
 
-// Session is one editing session. Times have milliseconds.
+// Session is one editing session. Times are in milliseconds.
 type Session struct {
 	ID        int64
 	LabID     int64
 	ReportID  int64
-	PatientID int64 // of the report when the session began; 0 in sessions of earlier versions
-	Moved     bool  // the report belongs to another person than it did then
-	// ConfirmedAt is when values of the report were confirmed after a rerun since the session began, zero without.
+	PatientID int64 // patient of the report when the session began; 0 in sessions of earlier versions
+	Moved     bool  // the report belongs to another person now
+	// ConfirmedAt is when values of the report were last confirmed after a rerun, if since the session began; otherwise
+	// zero.
 	ConfirmedAt time.Time
 	TemplateID  int64
-	Template    string // the URL of the Word file that the session began with
-	Files       Files  // of the linked save; before the first save the template alone
+	Template    string // URL of the Word file with which the session began
+	Files       Files  // files of the linked save; before the first save, the template only
 	TokenID     string
 	Author      Author
-	Listed      bool   // the platform's list of users said at the beginning that the author may edit
-	Login       []byte // sealed: the login that decides about an author who is not listed; nil when none is asked
-	Revision    int64  // the linked save, 0 before the first
-	Reserved    int64  // the highest number that was given to an upload
+	Listed      bool   // the platform's list of users permitted the author to edit when the session began
+	Login       []byte // sealed login that decides about an author who is not Listed; nil if no login is checked
+	Revision    int64  // number of the linked save; 0 before the first
+	Reserved    int64  // highest number assigned to an upload
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
-	SavedAt     time.Time // of the linked save, zero before the first
+	SavedAt     time.Time // time of the linked save; zero before the first
 	ExpiresAt   time.Time
-	EndedAt     time.Time // zero while active
+	EndedAt     time.Time // zero while the session was not closed
 	End         EndReason
-	EndedBy     string // who took it over
-	Zone        string // of the laboratory, as its row has it; for what people read
+	EndedBy     string // name of the user who took it over
+	Zone        string // time zone of the laboratory, as stored; for texts that people read
 }
 
-// ends is the transition table: an active session ends once, and nothing revives it.
+// ends lists the permitted transitions: an active session ends once and is never reopened.
 var ends = map[EndReason]map[EndReason]bool{
 	Active: {ByAuthor: true, Expired: true, TakenOver: true, ByAdmin: true},
 }
 
-// IsActive reports whether the session is open at now. An expired one is not, whether or not it was closed yet.
+// IsActive reports whether the session is open at now. An expired session is not active, even if it was not closed yet.
 func (s *Session) IsActive(now time.Time) bool { return s.End == Active && now.Before(s.ExpiresAt) }
 
-// HasExpired reports whether the session is still to be closed because no one showed a sign of life.
+// HasExpired reports whether the session has expired but was not closed.
 func (s *Session) HasExpired(now time.Time) bool { return s.End == Active && !now.Before(s.ExpiresAt) }
 
-// IsUnused reports whether no desktop client has worked in the session: it was opened on the page, and its author's
+// IsUnused reports whether no desktop client has used the session. It was then opened on the page, and its author's
 // client may continue it.
 func (s *Session) IsUnused() bool { return s.Reserved == 0 && s.UpdatedAt.Equal(s.CreatedAt) }
 
-// Continue has a desktop client work in an unused session: it is not unused any more.
+// Continue marks an unused session as used by a desktop client, and extends it.
 func (s *Session) Continue(now time.Time, l Lifetime) {
-	if !now.After(s.CreatedAt) { // times have milliseconds
+	if !now.After(s.CreatedAt) { // UpdatedAt must differ from CreatedAt
 		now = s.CreatedAt.Add(time.Millisecond)
 	}
 	s.Extend(now, l)
 }
 
-// Close ends the session. It returns an error for a session that has ended.
+// Close ends the session. It returns an error if the session has ended already.
 func (s *Session) Close(reason EndReason, now time.Time) error {
 	if !ends[s.End][reason] {
 		return s.inactive()
@@ -84,10 +85,10 @@ func (s *Session) Close(reason EndReason, now time.Time) error {
 	return nil
 }
 
-// Lifetime is how long sessions live.
+// Lifetime limits the duration of sessions.
 type Lifetime struct {
-	Idle time.Duration // without a sign of life
-	Most time.Duration // whatever the signs of life
+	Idle time.Duration // without a heartbeat or save
+	Most time.Duration // in total
 }
 
 func (l Lifetime) until(created, now time.Time) time.Time {
@@ -98,7 +99,7 @@ func (l Lifetime) until(created, now time.Time) time.Time {
 	return idle
 }
 
-// Extend lets the session live on: the time counts from the last sign of life. It never shortens it.
+// Extend postpones the expiry, which counts from now. It never moves the expiry earlier.
 func (s *Session) Extend(now time.Time, l Lifetime) {
 	if until := l.until(s.CreatedAt, now); until.After(s.ExpiresAt) {
 		s.ExpiresAt = until
@@ -106,7 +107,7 @@ func (s *Session) Extend(now time.Time, l Lifetime) {
 	s.UpdatedAt = now
 }
 
-// CheckActive refuses work in a session that has ended, and tells how it did.
+// CheckActive returns an error that states how the session ended, unless it is active.
 func (s *Session) CheckActive(now time.Time) error {
 	if s.IsActive(now) {
 		return nil
@@ -114,7 +115,7 @@ func (s *Session) CheckActive(now time.Time) error {
 	return s.inactive()
 }
 
-// CheckPatient refuses the documents of a session whose report belongs to another person since.
+// CheckPatient returns an error if the report belongs to another person since the session began.
 func (s *Session) CheckPatient() error {
 	if s.Moved {
 		return ErrOtherPatient
@@ -122,8 +123,8 @@ func (s *Session) CheckPatient() error {
 	return nil
 }
 
-// Warnings are what the author of a document that this session began with or saved has to check in it. The service does
-// not read values in documents.
+// Warnings returns what an author has to check in a document with which this session began or that it saved. The
+// service does not read the values in documents.
 func (s *Session) Warnings() []string {
 	if s.ConfirmedAt.IsZero() {
 		return nil
@@ -150,7 +151,7 @@ func (s *Session) inactive() *apperr.Error {
 	return ErrInactive.WithDetails("the session expired at " + s.stamp(s.ExpiresAt) + "; open a new one")
 }
 
-// stamp is a time as people of the laboratory read it.
+// stamp formats a time for people of the laboratory.
 func (s *Session) stamp(t time.Time) string {
 	zone, ok := labtime.Zone(s.Zone)
 	if !ok {
@@ -159,7 +160,7 @@ func (s *Session) stamp(t time.Time) string {
 	return t.In(zone).Format("2 January 2006 15:04 MST")
 }
 
-// Opening is what a new session begins with.
+// Opening holds the initial data of a session.
 type Opening struct {
 	LabID, ReportID, PatientID, TemplateID int64
 	Template                               string
@@ -169,7 +170,7 @@ type Opening struct {
 	Login                                  []byte
 }
 
-// Open returns a new active session without an id.
+// Open returns a new active session. Its id is not set.
 func Open(o Opening, now time.Time, l Lifetime) Session {
 	return Session{
 		LabID: o.LabID, ReportID: o.ReportID, PatientID: o.PatientID,

@@ -7,8 +7,9 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// RetireOnce deletes the saves that the retention does not keep, if this process can be the leader. Their files become
-// those of an abandoned upload in the same transaction, so a crash leaves none without a row: RunOnce deletes them.
+// RetireOnce deletes the saves that the retention does not keep, if this process is the leader. In the same
+// transaction, their files become those of an abandoned upload, so that a crash leaves no file without a row. RunOnce
+// deletes the files.
 func (s *Sweeper) RetireOnce(ctx context.Context) error {
 	if s.d.Retention.KeepsAll() {
 		return nil
@@ -33,7 +34,7 @@ func (s *Sweeper) retire(ctx context.Context) error {
 	}
 }
 
-// retireOne skips files of a store that was replaced, and reports without a row.
+// retireOne deletes one save. It skips saves whose files are in a replaced store, and reports that were deleted.
 func (s *Sweeper) retireOne(ctx context.Context, o Outdated) (bool, error) {
 	scope, err := scopeOf(o.LabID)
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *Sweeper) retireOne(ctx context.Context, o Outdated) (bool, error) {
 	word, problem := s.d.Files.Parse(o.Revision.Word.URL)
 	pdf, otherProblem := s.d.Files.Parse(o.Revision.PDF.URL)
 	if problem != nil || otherProblem != nil {
-		return false, nil //nolint:nilerr // there is nothing here to delete them from
+		return false, nil //nolint:nilerr // the files are in a replaced store, so they cannot be deleted
 	}
 	retired, err := s.d.Store.Retire(ctx, scope, o, session.Upload{
 		LabID: o.LabID, SessionID: o.Revision.SessionID, Number: o.Revision.Number, WordKey: word, PDFKey: pdf,

@@ -1,5 +1,5 @@
-// Package sweep repairs what a crash or a machine that was switched off leaves: sessions without a sign of life are
-// closed, the files of uploads that were never linked are deleted, old idempotency keys are forgotten.
+// Package sweep repairs what crashes leave behind: it closes sessions that have expired, deletes files of uploads that
+// were never linked, and deletes old idempotency keys.
 package sweep
 
 import (
@@ -13,102 +13,104 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// Due is a session that may have to be closed.
+// Due is a session, given by its report, that may have to be closed.
 type Due struct{ LabID, ReportID int64 }
 
-// Store finds what is left behind, over all laboratories.
+// Store finds leftovers across all laboratories.
 type Store interface {
 	upload.Discards
-	// Lead runs work unless another process leads.
+	// Lead calls work unless another process is the leader.
 	Lead(ctx context.Context, work func(context.Context) error) error
 	// Expired returns at most limit reports whose session expired before now and was not closed.
 	Expired(ctx context.Context, now time.Time, limit int) ([]Due, error)
-	// CloseOrphan closes the expired session of a deleted report. It returns false when there is none.
+	// CloseOrphan closes the expired session of a deleted report. It returns false if there is none.
 	CloseOrphan(ctx context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error)
-	// Stale returns at most limit uploads above after, by id, that showed no progress since before and were not linked.
+	// Stale returns at most limit uploads, with ids above after and in their order, that showed no progress since before
+	// and were not linked.
 	Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error)
-	// Outdated returns at most limit saves above after, by id, that the retention does not keep and no report links.
+	// Outdated returns at most limit saves, with ids above after and in their order, that the retention does not keep and
+	// no report links.
 	Outdated(ctx context.Context, r session.Retention, now time.Time, after int64, limit int) ([]Outdated, error)
-	// Retire deletes a save that its report does not link, and makes its files those of an abandoned upload, unless
-	// another save has them. It returns false when the save has to stay.
+	// Retire deletes a save that its report does not link, and records its files as those of an abandoned upload unless
+	// another save has them. It returns false if the save has to stay.
 	Retire(ctx context.Context, scope authn.LabScope, o Outdated, files session.Upload) (bool, error)
 	// ForgetKeys deletes idempotency keys that expired before now.
 	ForgetKeys(ctx context.Context, now time.Time) (int64, error)
 }
 
-// Outdated is a save that is to be deleted.
+// Outdated is a save to delete.
 type Outdated struct {
 	LabID, ReportID int64
 	Revision        session.Revision
 }
 
-// Files deletes objects, and knows the key that a URL names.
+// Files deletes objects and resolves URLs to keys.
 type Files interface {
 	upload.Eraser
 	Parse(url string) (string, error)
 }
 
-// Sessions closes sessions.
+// Sessions closes expired sessions.
 type Sessions interface {
 	CloseExpired(ctx context.Context, scope authn.LabScope, reportID int64) error
 }
 
-// Outcomes that are counted.
+// Outcomes, as metrics name them.
 const (
 	Closed  = "session_closed"
 	Orphan  = "orphan_closed" // a session whose report was deleted
 	Deleted = "upload_deleted"
-	Copies  = "copy_deleted" // what a session began with, after the link to it has ended
+	Copies  = "copy_deleted" // the copy with which a session began, after the link to it has expired
 	Keys    = "key_forgotten"
 	Retired = "revision_retired"
 	Failed  = "failed"
 )
 
-// Outcomes lists them.
+// Outcomes returns all outcomes.
 func Outcomes() []string { return []string{Closed, Orphan, Deleted, Copies, Keys, Retired, Failed} }
 
-// Counters counts outcomes.
+// Counters counts repairs by outcome.
 type Counters interface {
 	Swept(outcome string, n int)
 }
 
-// Config holds the pace of the sweeper.
+// Config holds the intervals of the sweeper.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
-	// UploadAge is how long an upload has shown no sign of life before its files count as left behind.
+	// UploadAge is the time without progress after which an upload counts as abandoned.
 	UploadAge time.Duration `env:"UPLOAD_AGE" envDefault:"5m"`
 }
 
-// Validate refuses an age within which an upload may still be under way.
+// Validate rejects an UploadAge within which an upload may still be in progress.
 func (c *Config) Validate() error {
-	const signOfLife = time.Minute // uploads give one twice as often
+	const signOfLife = time.Minute // uploads record progress every 30 seconds
 	if c.Interval <= 0 || c.UploadAge < signOfLife {
 		return errors.New("SWEEP_INTERVAL must be above zero and SWEEP_UPLOAD_AGE at least 1m")
 	}
 	return nil
 }
 
-// Deps is what the sweeper works with.
+// Deps are the dependencies of the sweeper.
 type Deps struct {
 	Config   Config
 	Store    Store
 	Sessions Sessions
 	Files    Files
-	// Retention of saves; the zero Retention keeps all.
+	// Retention defines which saves are kept; the zero Retention keeps all.
 	Retention session.Retention
 	Clock     clock.Clock
 	Counters  Counters
 }
 
-// Sweeper repairs.
+// Sweeper finds and repairs leftovers. RunOnce and RetireOnce make one pass.
 type Sweeper struct{ d Deps }
 
-// New returns a sweeper.
+// New returns a sweeper with the dependencies d.
 func New(d Deps) *Sweeper { return &Sweeper{d} }
 
 const page = 200
 
-// RunOnce repairs what it finds, if this process can be the leader. One thing that fails does not stop the others.
+// RunOnce repairs leftovers if this process is the leader. A failure does not stop the other repairs.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.d.Store.Lead(ctx, func(ctx context.Context) error {
 		return errors.Join(s.sessions(ctx), s.uploads(ctx), s.keys(ctx))
@@ -125,7 +127,7 @@ func (s *Sweeper) sessions(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// close ends one session. That of a report which was deleted has no row to lock, and no one is left to be told.
+// close closes one session. If its report was deleted, there is no row to lock and no reader to notify.
 func (s *Sweeper) close(ctx context.Context, d Due) (outcome string, err error) {
 	scope, err := scopeOf(d.LabID)
 	if err != nil {
@@ -179,7 +181,7 @@ func (s *Sweeper) count(outcome string, err error) error {
 	return err
 }
 
-// scopeOf acts as the platform itself.
+// scopeOf returns the scope of a laboratory for the service itself.
 func scopeOf(labID int64) (authn.LabScope, error) {
 	return authn.Principal{Kind: authn.Service}.Scope(labID)
 }

@@ -1,5 +1,6 @@
-// Package token owns the tokens of editing sessions: what a desktop client presents instead of a user's login. A token
-// is signed, never stored, and good for one session; the session's row decides whether it still counts.
+// Package token issues and verifies the tokens of editing sessions, which a desktop client presents instead of a user's
+// login. A token is signed, never stored, and valid for one session. Whether the session is still active is decided by
+// its row.
 package token
 
 import (
@@ -23,13 +24,13 @@ const (
 	tokenType = "external-edit+jwt"
 	issuer    = "labplatform"
 	audience  = "externaledit"
-	// leeway is what the clocks of two replicas may differ by.
+	// leeway is the maximum clock difference between two replicas.
 	leeway = 2 * time.Second
 )
 
-// Claims is what a token says. The first four names are documented.
+// Claims are the claims of a token. The first four names are documented.
 type Claims struct {
-	UserID    int64  `json:"user_id"` // a doctor's id when IsDoctor
+	UserID    int64  `json:"user_id"` // the id of a doctor if IsDoctor is set
 	ReportID  int64  `json:"lab_report_id"`
 	SessionID int64  `json:"session_id"`
 	LabID     int64  `json:"lab_id"`
@@ -38,7 +39,7 @@ type Claims struct {
 	jwt.RegisteredClaims
 }
 
-// Grant is what the token allows.
+// Grant returns what the token permits.
 func (c Claims) Grant(now time.Time) session.Grant {
 	return session.Grant{
 		SessionID: c.SessionID, ReportID: c.ReportID, TokenID: c.ID, Expired: now.After(c.ExpiresAt.Add(leeway)),
@@ -46,16 +47,16 @@ func (c Claims) Grant(now time.Time) session.Grant {
 	}
 }
 
-// Tokens mints and verifies.
+// Tokens issues and verifies tokens.
 type Tokens struct {
 	keys  [][]byte
 	clock clock.Clock
 }
 
-// New returns the tokens that are signed with secret, the first of several.
+// New returns tokens that are signed with the first key of secret and verified with any of them.
 func New(secret config.Secret, c clock.Clock) *Tokens { return &Tokens{secret.Keys(), c} }
 
-// Mint returns a token for the session that ends with it.
+// Mint returns a token for the session. It expires with the session.
 func (t *Tokens) Mint(s *session.Session) (string, error) {
 	claims := Claims{
 		UserID:    s.Author.ID,
@@ -81,8 +82,8 @@ func (t *Tokens) Mint(s *session.Session) (string, error) {
 var errInvalid = apperr.New(apperr.Unauthenticated, "TOKEN_INVALID",
 	"The session token is not valid or has expired. Ask for the session again to get a new one.")
 
-// Verify returns the laboratory and the grant of a genuine token. An expired one has its own error: how its session
-// ended tells its holder more, and anyone who asks finds the session first.
+// Verify returns the laboratory and the grant of a genuine token. Expiry is not an error here but a field of the grant,
+// so that the caller can first look up the session and say how it ended.
 func (t *Tokens) Verify(text string) (labID int64, grant session.Grant, err error) {
 	var claims Claims
 	parsed, err := jwt.NewParser(
@@ -99,10 +100,12 @@ func (t *Tokens) Verify(text string) (labID int64, grant session.Grant, err erro
 	return claims.LabID, claims.Grant(t.clock.Now()), nil
 }
 
-// beforeEveryEnd has the parser leave the end of a token to the grant.
+// beforeEveryEnd is the time given to the parser, so that it never rejects a token as expired. The grant states the
+// expiry.
 func beforeEveryEnd() time.Time { return time.Unix(0, 0) }
 
-// FromHeader returns the token of an Authorization header that says of itself that it is a session's, genuine or not.
+// FromHeader returns the token of an Authorization header whose type is that of session tokens. It does not verify the
+// token.
 func FromHeader(authorization string) (string, bool) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	text = strings.TrimSpace(text)

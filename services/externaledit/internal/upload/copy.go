@@ -13,15 +13,15 @@ import (
 // makes another one.
 type Copier struct{ Files Files }
 
-// Copy stores the Word document of size bytes at from as to, with the id of the report in it. It returns false for a
-// file that is no such document, of which there is no copy. It may be repeated.
+// Copy stores a copy of the Word document of size bytes at key from as key to, with the id of the report in it. It
+// returns false, and stores nothing, if the file is not a Word document that can be copied. It may be repeated.
 func (c Copier) Copy(
 	ctx context.Context, scope authn.LabScope, reportID int64, from string, size int64, to string,
 ) (bool, error) {
 	if size > document.Word.MaxBytes {
 		return false, nil
 	}
-	ctx, cancel := context.WithCancel(ctx) // ends the writer when the store fails
+	ctx, cancel := context.WithCancel(ctx) // cancel ends the writer if the store fails
 	defer cancel()
 	source := newStoredFile(ctx, c.Files, scope, from, size)
 	reader, writer := io.Pipe()
@@ -31,7 +31,7 @@ func (c Copier) Copy(
 	_, err := c.Files.Put(ctx, scope, to, document.Word.ContentType, reader)
 	_ = reader.Close()
 	if found, ok := apperr.From(err); err != nil && (!ok || found.Kind == apperr.Invalid) && ctx.Err() == nil {
-		return false, nil // of the document: the store has errors of its own
+		return false, nil // an error of the document; the store returns its own errors
 	}
 	return err == nil, err
 }

@@ -12,7 +12,7 @@ import (
 var errSwept = apperr.New(apperr.Unavailable, "UPLOAD_TOO_LONG",
 	"The upload took too long and its files were removed; save the document again")
 
-// link turns the upload into a revision, or finds that it is the linked save again.
+// link turns the upload into a revision, unless the linked save has the same content.
 func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, error) {
 	revision := session.Revision{SessionID: s.sessionID, Number: s.upload.Number, Word: word, PDF: pdf}
 	var saved Saved
@@ -33,7 +33,7 @@ func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, err
 	return saved, nil
 }
 
-// commit writes the revision within the transaction, unless the save before it has the same content.
+// commit writes the revision in the transaction, unless the linked save has the same content.
 func (s *saving) commit(
 	ctx context.Context, l Locked, found session.Session, now time.Time, r *session.Revision,
 ) (Saved, error) {
@@ -60,8 +60,8 @@ func (s *saving) commit(
 	return Saved{Files: r.Files(), Outcome: Overtaken}, err
 }
 
-// settle finds out the outcome of a transaction that ended with an error: its commit may have happened without an
-// answer. An upload that can still be abandoned was not linked.
+// settle determines the outcome of a transaction that ended with an error, because its commit may have succeeded while
+// the response was lost. If the upload can still be abandoned, it was not linked.
 func (s *saving) settle(ctx context.Context, cause error) (Saved, error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 
 // Form is the multipart form of a save.
 type Form interface {
-	// Next returns the next part, io.EOF after the last. The previous part's body is over then.
+	// Next returns the next part, or io.EOF after the last. It ends the body of the previous part.
 	Next() (Part, error)
 }
 
@@ -33,20 +33,20 @@ type Part struct {
 var errUnexpected = apperr.New(apperr.Invalid, "FILE_UNEXPECTED",
 	"the form has a file that is neither word_file nor pdf_file; send these two and nothing else")
 
-// reception is the files of a save while they arrive.
+// reception holds the state of a save while its files arrive.
 type reception struct {
 	*saving
-	ctx       context.Context // ends, with the reason, when the Word document cannot be stored or turns out to be none
+	ctx       context.Context // cancelled, with the reason, when the Word document is rejected or cannot be stored
 	refuse    context.CancelCauseFunc
-	arrived   map[string]bool // by field
+	arrived   map[string]bool // by form field
 	word, pdf session.Stored
 	facts     document.Facts
-	tracked   bool          // tracked changes are allowed
-	wordDone  chan struct{} // closed when the Word document was stored and checked; nil before it arrived
+	tracked   bool          // the form allows tracked changes
+	wordDone  chan struct{} // closed when the Word document was stored and checked; nil before it arrives
 }
 
-// receive stores both files and checks them while they pass by; the Word document, which has its directory at the end,
-// once it is stored. That, and what the store takes to make it durable, happens while the PDF arrives.
+// receive stores and checks both files. The PDF is checked while it arrives. The Word document, which has its directory
+// at the end, is checked once it is stored. This check, and the sync to disk, run while the PDF arrives.
 func (s *saving) receive(ctx context.Context, form Form) (word, pdf session.Stored, err error) {
 	r := &reception{saving: s, arrived: map[string]bool{}}
 	r.ctx, r.refuse = context.WithCancelCause(ctx)
@@ -77,7 +77,8 @@ var (
 			" again, or send allow_tracked_changes=true with a PDF that shows what is meant").WithDetails("TRACKED_CHANGES")
 )
 
-// judge refuses a document that is in order and does not belong here.
+// judge rejects a valid document that does not belong to this report or has tracked changes that the form does not
+// allow.
 func (r *reception) judge() error {
 	switch {
 	case r.facts.ReportID != 0 && r.facts.ReportID != r.reportID:
@@ -88,7 +89,7 @@ func (r *reception) judge() error {
 	return nil
 }
 
-// touchEvery is how often a slow upload tells the sweeper that it is alive.
+// touchEvery is how often a slow upload records its progress for the sweeper.
 const touchEvery = 30 * time.Second
 
 func (r *reception) touch() {
@@ -99,7 +100,7 @@ func (r *reception) touch() {
 		case <-r.ctx.Done():
 			return
 		case <-ticker.C:
-			_ = r.d.Reports.Touch(r.ctx, r.scope, r.upload.ID) // else the next one, or the link fails and reports it
+			_ = r.d.Reports.Touch(r.ctx, r.scope, r.upload.ID) // the next tick tries again
 		}
 	}
 }
@@ -135,7 +136,7 @@ func (r *reception) part(p Part) error {
 		return errUnexpected
 	case p.Field == trackedField:
 		return r.allowTracked(p.Body)
-	case !known: // another plain value of the form
+	case !known: // another plain value of the form is ignored
 		return skip(p.Body)
 	}
 	if r.arrived[kind.Field] {
@@ -150,7 +151,7 @@ func (r *reception) part(p Part) error {
 	return r.file(kind, p.Body)
 }
 
-// trackedField allows tracked changes.
+// trackedField is the form field that allows tracked changes.
 const trackedField = "allow_tracked_changes"
 
 func (r *reception) allowTracked(body io.Reader) error {
@@ -170,7 +171,7 @@ func (r *reception) allowTracked(body io.Reader) error {
 	return nil
 }
 
-const maxValue = 64 << 10 // bytes of a plain value
+const maxValue = 64 << 10 // maximum bytes of a plain value
 
 func skip(body io.Reader) error {
 	n, err := io.Copy(io.Discard, io.LimitReader(body, maxValue+1))
@@ -206,7 +207,8 @@ func (r *reception) storePDF(source io.Reader) (err error) {
 	return scanner.Finish()
 }
 
-// takeWord returns when all of the document was read, or when it was refused before.
+// takeWord stores and checks the document in another goroutine. It returns once the whole document was read or was
+// rejected.
 func (r *reception) takeWord(source io.Reader) error {
 	read := make(chan struct{})
 	r.wordDone = make(chan struct{})
@@ -225,8 +227,8 @@ func (r *reception) takeWord(source io.Reader) error {
 	}
 }
 
-// recovered refuses a document that the check cannot stand. The server's recovery does not reach this goroutine, and
-// the process has other uploads.
+// recovered turns a panic of the check into an error. The server's own recovery does not cover this goroutine, and a
+// panic would end the other uploads of the process.
 func (r *reception) recovered() {
 	if p := recover(); p != nil {
 		r.refuse(fmt.Errorf("panic of type %T while a Word document was stored or checked: %s", p, debug.Stack()))
@@ -242,7 +244,8 @@ func (r *reception) storeWord(source io.Reader) (err error) {
 	return err
 }
 
-// once calls ended at the end of its reader, which it leaves alone from then on: what follows is another part.
+// once calls ended at the end of its reader and never reads from it again, because the following bytes belong to
+// another part.
 type once struct {
 	io.Reader
 	ended func()
@@ -275,7 +278,7 @@ func (r *reception) store(kind document.Kind, key string, source io.Reader) (ses
 
 func digest(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// limited reads at most left bytes and fails beyond, or when ended has.
+// limited reads at most left bytes. It returns an error beyond that, or once ended is cancelled.
 type limited struct {
 	r        io.Reader
 	left     int64

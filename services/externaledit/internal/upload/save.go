@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// saving is one upload on its way.
+// saving is one upload in progress.
 type saving struct {
 	*UseCase
 	scope     authn.LabScope
@@ -21,21 +21,20 @@ type saving struct {
 	sessionID int64
 	reportID  int64
 	upload    session.Upload
-	warnings  []string // of the last attempt to link
+	warnings  []string // from the last attempt to link
 }
 
-// Saved is a save that was taken.
+// Saved is the result of a save.
 type Saved struct {
 	session.Files
 
-	Outcome  string   // Linked, Unchanged or Overtaken
-	Warnings []string // what the author has to check in the document
+	Outcome  string   // one of Linked, Unchanged, Overtaken
+	Warnings []string // points that the author has to check in the document
 }
 
-// Save takes both files of the form and links them to the report. The files of the linked save sent again change
-// nothing, unless an older save may still arrive. Errors: NotFound, Forbidden for a token of another session and a
-// session that has ended, Conflict after the report was signed, TooManyRequests, Invalid for files that are not in
-// order.
+// Save stores both files of the form and links them to the report. If the files equal those of the linked save, nothing
+// changes, unless an older save may still arrive. Errors: NotFound; Forbidden for another session's token or an ended
+// session; Conflict after the report was signed; TooManyRequests; Invalid for invalid files.
 func (u *UseCase) Save(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form Form,
 ) (Saved, error) {
@@ -76,7 +75,7 @@ func (s *saving) run(ctx context.Context, form Form) (Saved, error) {
 	return s.link(ctx, word, pdf)
 }
 
-// admit refuses before anything is read of the body.
+// admit checks the token and the rate limit before any of the body is read.
 func (s *saving) admit(ctx context.Context) error {
 	found, err := s.d.Reports.Session(ctx, s.scope, s.sessionID)
 	if err != nil {
@@ -89,7 +88,7 @@ func (s *saving) admit(ctx context.Context) error {
 	return s.d.Limits.Upload(ctx, s.sessionID)
 }
 
-// announce gives the save its number and writes down where its files will be.
+// announce assigns the save its number and stores the keys of its files.
 func (s *saving) announce(ctx context.Context) error {
 	return s.locked(ctx, func(l Locked, found session.Session, now time.Time) error {
 		found.Reserved++
@@ -106,12 +105,12 @@ func (s *saving) announce(ctx context.Context) error {
 	})
 }
 
-// locked runs work on the locked session if it is active, its author may still edit, and the report may still change. A
-// session whose author's permission was withdrawn ends, and the save is refused.
+// locked runs work with the session under the report's lock if the session is active, its author may still edit, and
+// the report may still change. If the author's permission was withdrawn, it ends the session and returns an error.
 func (s *saving) locked(ctx context.Context, work func(l Locked, found session.Session, now time.Time) error) error {
 	var ended *session.Session
 	err := s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) error {
-		ended = nil // a repeated transaction starts over
+		ended = nil // reset, because the transaction may be repeated
 		now := s.now()
 		found, err := l.Session(ctx, s.sessionID)
 		if err != nil {
@@ -146,8 +145,8 @@ func (s *saving) locked(ctx context.Context, work func(l Locked, found session.S
 
 const cleanUpTimeout = 10 * time.Second
 
-// discard deletes the files of a save that is not linked, also when the caller went away. What it cannot delete is the
-// sweeper's.
+// discard deletes the files of a save that was not linked, even if ctx was cancelled. The sweeper deletes what it
+// cannot.
 func (s *saving) discard(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)
 	defer cancel()
@@ -155,12 +154,12 @@ func (s *saving) discard(ctx context.Context) {
 		s.d.Counters.Uploaded(LeftBehind)
 		return
 	}
-	_ = s.release(ctx) // else the numbers of the session's saves have a gap
+	_ = s.release(ctx) // on failure, the numbers of the session's saves have a gap
 }
 
-// takeBack makes sure that the save is not linked and deletes its files. It returns the revision when the save was
-// linked after all. Files of an upload that the sweeper took for dead are deleted too: some may have been stored since,
-// and no row names them any more.
+// takeBack prevents the save from being linked and deletes its files. It returns the revision if the save was linked
+// already. If the sweeper has abandoned the upload, the files are deleted as well, because some may have been stored
+// since, and no row names them.
 func (s *saving) takeBack(ctx context.Context) (*session.Revision, error) {
 	abandoned, err := Discard(ctx, s.d.Reports, s.d.Files, s.scope, s.upload)
 	if err != nil || abandoned {
@@ -170,13 +169,13 @@ func (s *saving) takeBack(ctx context.Context) (*session.Revision, error) {
 	if err != nil && !errors.Is(err, session.ErrNoRevision) {
 		return nil, err
 	}
-	if err == nil && linked.Word.URL == s.d.Files.URL(s.upload.WordKey) { // a number is given again, a key is not
+	if err == nil && linked.Word.URL == s.d.Files.URL(s.upload.WordKey) { // numbers are reused, keys are not
 		return &linked, nil
 	}
 	return nil, deleteBoth(ctx, s.d.Files, s.scope, s.upload)
 }
 
-// release gives the save's number back unless a later upload began.
+// release makes the number of the save available again, unless a later upload began.
 func (s *saving) release(ctx context.Context) error {
 	return s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) error {
 		found, err := l.Session(ctx, s.sessionID)
@@ -188,13 +187,13 @@ func (s *saving) release(ctx context.Context) error {
 	})
 }
 
-// Eraser deletes objects of the store.
+// Eraser deletes objects of the file store.
 type Eraser interface {
 	Delete(ctx context.Context, scope authn.LabScope, key string) error
 }
 
-// Discard takes an upload back: first the row, so that no one links what is being deleted, then the files. It returns
-// false for an upload that was linked, or forgotten, before.
+// Discard abandons an upload: it marks the row first, so that the files are not linked while they are deleted. It
+// returns false if the upload was linked or discarded before.
 func Discard(ctx context.Context, d Discards, files Eraser, scope authn.LabScope, u session.Upload) (bool, error) {
 	abandoned, err := d.Abandon(ctx, scope, u.ID)
 	if err != nil || !abandoned {

@@ -10,11 +10,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// blockBytes is how much one request to the store brings: reading goes usually forward, in small steps.
+// blockBytes is the size of one read from the file store. Documents are usually read forward in small steps.
 const blockBytes = 512 << 10
 
-// A document that was written in one go is fetched about once. More than this, in its own size and in blocks, is asked
-// of the store only by a directory that has its parts in another order, which would cost a request each.
+// Limits of the bytes fetched for one document, as a multiple of its size plus a number of blocks. A document that was
+// written in one pass is fetched about once. Only a directory whose order differs from that of the parts needs more, up
+// to a request per part.
 const (
 	maxFetchedTimes  = 4
 	maxFetchedBlocks = 8
@@ -23,7 +24,7 @@ const (
 var errScattered = apperr.New(apperr.Invalid, "WORD_SCATTERED",
 	"The Word document has its parts in another order than its directory; open it in Word and save it again")
 
-// storedFile reads an object at any place. Two blocks are kept, because the directory is read between the parts.
+// storedFile reads an object at any offset. It keeps two blocks, because the directory is read between the parts.
 type storedFile struct {
 	ctx    context.Context
 	files  Files
@@ -31,7 +32,7 @@ type storedFile struct {
 	key    string
 	size   int64
 	blocks [2]block
-	turn   int   // which block is replaced next
+	turn   int   // index of the block to replace next
 	left   int64 // bytes that may still be fetched
 }
 

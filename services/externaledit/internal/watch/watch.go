@@ -1,4 +1,4 @@
-// Package watch owns how a browser follows a report's events: from where it was, without a gap, until it goes.
+// Package watch streams the events of a report to a browser, without gaps after a reconnect.
 package watch
 
 import (
@@ -11,53 +11,53 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Entry is one event of a channel. IDs grow.
+// Entry is one event of a channel. IDs increase.
 type Entry struct{ ID, Event, Data string }
 
-// Log keeps the latest events of channels.
+// Log stores the latest events of channels.
 type Log interface {
-	// Last returns the id of the channel's newest event, Start when there is none.
+	// Last returns the id of the channel's newest event, or Start if it has none.
 	Last(ctx context.Context, channel string) (string, error)
-	// After returns at most limit events that came after id, in order.
+	// After returns at most limit events with ids above id, in order.
 	After(ctx context.Context, channel, id string, limit int) ([]Entry, error)
-	// Listen returns a channel that gets a value when there may be a new event, until stop is called.
+	// Listen returns a channel that receives a value when there may be a new event, until stop is called.
 	Listen(ctx context.Context, channel string) (signal <-chan struct{}, stop func(), err error)
 }
 
-// Start is the id before every event.
+// Start is an id lower than that of every event.
 const Start = "0-0"
 
-// Reports reports whether the laboratory has the report.
+// Reports checks that a report belongs to the laboratory.
 type Reports interface {
 	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
 }
 
-// Deps is what the use case works with.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Reports Reports
 	Log     Log
 	Gauge   livefeed.Gauge
-	// MaxAge ends a stream, so that a reader's credentials are checked again when it reconnects.
+	// MaxAge is when a stream ends, so that the reader's credentials are checked again when it reconnects.
 	MaxAge time.Duration
 }
 
-// UseCase follows channels.
+// UseCase streams the events of reports.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
 const (
 	page = 100
-	// pollEvery finds events whose signal was lost.
+	// pollEvery is the interval of checks without a signal, because signals may be lost.
 	pollEvery = 20 * time.Second
 )
 
 var position = regexp.MustCompile(`^[0-9]{1,19}-[0-9]{1,19}$`)
 
-// Watch sends every event of the report that comes after the one called last; without last, what comes from now on.
-// The first entry that it sends has an id alone: where the reader is. It returns nil when the stream is old enough,
-// and the error of send.
+// Watch sends the events of the report that follow the event with id last. Without a valid last, it sends only new
+// events. The first entry has only an id: the position from which the stream starts. Watch returns nil when the stream
+// is MaxAge old, or the error of send.
 func (u *UseCase) Watch(
 	ctx context.Context, scope authn.LabScope, reportID int64, last string, send func(Entry) error,
 ) error {
@@ -70,11 +70,11 @@ func (u *UseCase) Watch(
 	return feed.Follow(ctx, listen, &stream{log: u.d.Log, channel: channel, last: last, send: send})
 }
 
-// stream is one open page.
+// stream is one open event stream.
 type stream struct {
 	log     Log
 	channel string
-	last    string // id of the event that the reader has
+	last    string // id of the last event sent
 	send    func(Entry) error
 }
 

@@ -15,25 +15,25 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// The folder store's own files beside an object.
+// Suffixes of files that the folder store keeps beside an object.
 const (
 	temporary  = ".tmp"
 	attributes = ".attrs"
 )
 
-// longestLink is S3's limit.
+// longestLink is the maximum validity of a link in S3.
 const longestLink = 7 * 24 * time.Hour
 
-// Bucket is the store.
+// Bucket is a file store: a folder or an S3 bucket.
 type Bucket struct {
 	inner   *blob.Bucket
-	base    string      // the URL of the store without its query
-	links   *linker     // nil for S3, which signs its own
-	durable *durability // nil for S3, which stores before it answers
+	base    string      // URL of the store without its query
+	links   *linker     // nil for S3, which signs its own links
+	durable *durability // nil for S3, which responds only after an object is stored
 }
 
-// Open opens the store of cfg. A folder is made when it is absent; S3 is not asked, so that a service starts while it
-// is unavailable. c tells when links expire. The caller closes the bucket.
+// Open opens the store of cfg. It creates a missing folder. It sends no request to S3, so that a service can start
+// while S3 is unavailable. c decides when links expire. The caller closes the bucket.
 func Open(ctx context.Context, cfg Config, c clock.Clock) (*Bucket, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Open(ctx context.Context, cfg Config, c clock.Clock) (*Bucket, error) {
 	return b, nil
 }
 
-const folderMode = 0o700 // files of patients
+const folderMode = 0o700 // for the owner only, because the files belong to patients
 
 func openFolder(root string) (*blob.Bucket, *durability, error) {
 	durable := &durability{root: root, sync: (*os.File).Sync}
@@ -66,13 +66,13 @@ func openFolder(root string) (*blob.Bucket, *durability, error) {
 	}
 	bucket, err := fileblob.OpenBucket(root, &fileblob.Options{
 		DirFileMode: folderMode, NoTempDir: true,
-		// Or each file gets a second one beside it, and is hashed with MD5 for that: a third of an upload's CPU time.
+		// Otherwise the driver writes a second file beside each one and computes its MD5, a third of an upload's CPU time.
 		Metadata: fileblob.MetadataDontWrite,
 	})
 	return bucket, durable, err
 }
 
-// openS3 encrypts what it stores unless the URL says otherwise.
+// openS3 opens an S3 bucket. Stored objects are encrypted unless the URL turns that off.
 func openS3(ctx context.Context, store *url.URL) (*blob.Bucket, error) {
 	query := store.Query()
 	switch query.Get("ssetype") {
@@ -86,11 +86,11 @@ func openS3(ctx context.Context, store *url.URL) (*blob.Bucket, error) {
 	return new(s3blob.URLOpener).OpenBucketURL(ctx, &opened)
 }
 
-// Ready returns nil when the store answers.
+// Ready returns an error if the store does not respond.
 func (b *Bucket) Ready(ctx context.Context) error {
 	_, err := b.inner.Exists(ctx, "ready")
 	return storeError(err)
 }
 
-// Close frees what the store holds.
+// Close releases the resources of the store.
 func (b *Bucket) Close() error { return b.inner.Close() }

@@ -9,21 +9,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// Config holds the settings of the store; nest it with envPrefix "BLOB_".
+// Config holds the settings of the store. Nest it with envPrefix "BLOB_".
 type Config struct {
-	// URL is file:///folder, or s3://bucket?region=…&endpoint=…; the query takes what S3's driver knows, among it
-	// use_path_style, and ssetype=AES256 (the default), aws:kms with kmskeyid, or none.
+	// URL is file:///folder, or s3://bucket?region=…&endpoint=…. The query accepts the options of the S3 driver, such as
+	// use_path_style, and ssetype: AES256 (the default), aws:kms with kmskeyid, or none.
 	URL string `env:"URL"`
-	// SigningSecret and PublicURL are for a folder only: S3 signs and serves its own links. PublicURL is where clients
-	// reach Bucket.Handler.
+	// SigningSecret and PublicURL are for a folder only, because S3 signs and serves its own links. PublicURL is the
+	// address at which clients reach Bucket.Handler.
 	SigningSecret config.Secret `env:"SIGNING_SECRET"`
 	PublicURL     string        `env:"PUBLIC_URL"`
 }
 
-// IsFolder reports whether the service itself answers the links to files.
+// IsFolder reports whether the store is a folder, so that the service itself serves the links to files.
 func (c *Config) IsFolder() bool { return strings.HasPrefix(c.URL, "file:") }
 
-// Validate refuses stores that are none.
+// Validate rejects invalid settings.
 func (c *Config) Validate() error {
 	store, err := url.Parse(c.URL)
 	switch {

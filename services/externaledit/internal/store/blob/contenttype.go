@@ -5,16 +5,17 @@ import (
 	"path"
 )
 
-// unknownType is what the folder store says of a file without attributes.
+// unknownType is the content type that the folder store returns for a file without attributes.
 const unknownType = "application/octet-stream"
 
-// fileTypes are the types of the platform's own files; this machine's table may lack them.
+// fileTypes are the content types of the platform's files, by extension. The table of the operating system may lack
+// them.
 var fileTypes = map[string]string{
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".pdf":  "application/pdf",
 }
 
-// contentType returns what the store knows; of a file in a folder, which keeps no types, what its name tells.
+// contentType returns the stored content type. For a folder, which stores none, it derives the type from the name.
 func (b *Bucket) contentType(key, stored string) string {
 	if b.links == nil || (stored != "" && stored != unknownType) {
 		return stored

@@ -12,14 +12,14 @@ import (
 	"gocloud.dev/blob"
 )
 
-// durability makes what a folder holds survive a loss of power: the operating system keeps written files, and the
-// names of files, in memory at first. S3 stores before it answers; there durability is nil and does nothing.
+// durability makes files and file names in a folder survive a power failure, because the operating system keeps both in
+// memory at first. For S3, which responds only after an object is stored, durability is nil and its methods do nothing.
 type durability struct {
 	root string
 	sync func(*os.File) error // (*os.File).Sync, but for tests
 }
 
-// makeRoot makes the folder of the store when it is absent.
+// makeRoot creates the folder of the store, and missing folders above it.
 func (d *durability) makeRoot(name string) error {
 	err := os.Mkdir(name, folderMode)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -37,7 +37,7 @@ func (d *durability) makeRoot(name string) error {
 	return d.folder(filepath.Dir(name))
 }
 
-// writing is an object of a folder on its way: the temporary file that becomes it.
+// writing is an object being written to a folder: a temporary file that is renamed when complete.
 type writing struct {
 	durability *durability
 	key        string
@@ -47,7 +47,7 @@ type writing struct {
 
 func (d *durability) begin(key string) *writing { return &writing{durability: d, key: key} }
 
-// take is the BeforeWrite of blob.WriterOptions: the driver hands out its temporary file.
+// take is the BeforeWrite function of blob.WriterOptions, through which the driver provides its temporary file.
 func (w *writing) take(as func(any) bool) error {
 	if w.durability == nil {
 		return nil
@@ -58,8 +58,8 @@ func (w *writing) take(as func(any) bool) error {
 	return nil
 }
 
-// content syncs the bytes. It comes before the rename: else a loss of power could leave the name with nothing behind
-// it.
+// content syncs the bytes of the file. It must be called before the rename, because a power failure could otherwise
+// leave a name without content.
 func (w *writing) content() error {
 	if w.durability == nil {
 		return nil
@@ -67,7 +67,7 @@ func (w *writing) content() error {
 	return w.durability.sync(w.file)
 }
 
-// name syncs the name that the rename gave, unless it may be lost.
+// name syncs the folders, so that the new name survives a power failure, unless it may be lost.
 func (w *writing) name() error {
 	if w.transient {
 		return nil
@@ -75,7 +75,8 @@ func (w *writing) name() error {
 	return w.durability.folders(w.key)
 }
 
-// folders syncs the folder of key and all above it: this writer, or another a moment ago, may have made any of them.
+// folders syncs the folder of key and all folders above it, because this or another writer may have just created any of
+// them.
 func (d *durability) folders(key string) error {
 	if d == nil {
 		return nil
@@ -90,18 +91,18 @@ func (d *durability) folders(key string) error {
 	}
 }
 
-// deleted removes the folder of key when nothing else is in it, and syncs the removal of the name: a deleted document
-// must not come back.
+// deleted removes the folder of key if it is empty, and syncs the folder above, so that a deleted document does not
+// reappear after a power failure.
 func (d *durability) deleted(key string) error {
 	if d == nil {
 		return nil
 	}
 	folder := filepath.Join(d.root, filepath.FromSlash(path.Dir(key)))
-	if os.Remove(folder) == nil { // the system removes empty ones alone
+	if os.Remove(folder) == nil { // fails unless the folder is empty
 		folder = filepath.Dir(folder)
 	}
 	err := d.folder(folder)
-	if errors.Is(err, fs.ErrNotExist) { // there never was a file of that folder
+	if errors.Is(err, fs.ErrNotExist) { // the folder never had a file
 		return nil
 	}
 	return err
@@ -115,14 +116,14 @@ func (d *durability) folder(name string) error {
 	return errors.Join(d.sync(folder), folder.Close())
 }
 
-// S3 gets an object in parts of this size, the smallest that it takes, one while the next is read. By default its
-// driver keeps 48 MiB of an object in memory.
+// Objects are sent to S3 in parts of partBytes, the minimum that S3 accepts, one while the next is read. The driver's
+// default would keep 48 MiB of an object in memory.
 const (
 	partBytes   = 5 << 20
 	partsAtOnce = 1
 )
 
-// writer opens the store's writer of an object.
+// writer returns the driver's writer of an object.
 func (b *Bucket) writer(ctx context.Context, w *writing, contentType string) (*blob.Writer, error) {
 	return b.inner.NewWriter(ctx, w.key, &blob.WriterOptions{
 		ContentType: contentType, DisableContentTypeDetection: true, BeforeWrite: w.take,

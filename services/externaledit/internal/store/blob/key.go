@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	maxKey    = 512 // bytes, half of what S3 and the columns of paths take
+	maxKey    = 512 // in bytes; half of what S3 and the columns of paths accept
 	labFolder = "labs/"
 )
 
-// ErrKeyInvalid reports that a text is neither a key nor the URL of an object of this store.
+// ErrKeyInvalid is returned for a text that is neither a key nor the URL of an object in this store.
 var ErrKeyInvalid = apperr.New(
 	apperr.Invalid,
 	"FILE_PATH_INVALID",
 	"the file path is neither a path in the platform's store nor its URL there",
 )
 
-// checkKey refuses what could leave its folder, mean two things, or be taken for a file of the store's own.
+// checkKey rejects keys that could leave their folder, that are ambiguous, or that look like files of the store itself.
 func checkKey(key string) error {
 	if len(key) > maxKey || key == "." || !fs.ValidPath(key) || strings.HasSuffix(key, temporary) ||
 		strings.HasSuffix(key, attributes) {
@@ -35,11 +35,11 @@ func checkKey(key string) error {
 	return nil
 }
 
-// URL returns how rows and answers name the object: the store's URL without its query, and the key.
+// URL returns the name of the object in rows and responses: the store's URL without its query, and the key.
 func (b *Bucket) URL(key string) string { return b.base + "/" + key }
 
-// Key returns the key that text means: the URL of an object of this store, or a key. The object need not exist, and may
-// be another laboratory's: the key counts only through Lab or Shared.
+// Key returns the key that text names: text is a key or the URL of an object in this store. The object may be missing
+// or belong to another laboratory. Access is checked by Lab and Shared.
 func (b *Bucket) Key(text string) (string, error) {
 	key := text
 	if strings.Contains(text, "://") {

@@ -19,14 +19,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// linker signs links to the files of a folder.
+// linker signs links to the files in a folder.
 type linker struct {
 	base  string
-	keys  [][]byte // the first signs
+	keys  [][]byte // the first one signs, all verify
 	clock clock.Clock
 }
 
-// errLink is all that a stranger with a wrong link learns.
+// errLink is the only error for an invalid link, so that it reveals nothing about files.
 var errLink = errors.New("this link is not valid any more: ask for a new one")
 
 func (l *linker) sign(key string, expiry time.Duration) string {
@@ -35,14 +35,14 @@ func (l *linker) sign(key string, expiry time.Duration) string {
 	return l.base + "?" + query.Encode()
 }
 
-// signature covers key and end; a line break cannot be part of a key.
+// signature signs key and expiry. The separator is a line break, which keys cannot contain.
 func signature(secret []byte, key, expires string) string {
 	code := hmac.New(sha256.New, secret)
 	code.Write([]byte("GET\n" + key + "\n" + expires))
 	return base64.RawURLEncoding.EncodeToString(code.Sum(nil))
 }
 
-// verify returns the key of a link that is ours and has not ended.
+// verify returns the key of a link if the link was signed by this service and has not expired.
 func (l *linker) verify(query url.Values) (string, error) {
 	key, expires := query.Get("key"), query.Get("expires")
 	given := []byte(query.Get("signature"))
@@ -57,8 +57,8 @@ func (l *linker) verify(query url.Values) (string, error) {
 	return key, nil
 }
 
-// Handler serves the links of SignedURL for a folder, with ranges; the service mounts it at BLOB_PUBLIC_URL. For S3,
-// which serves its own, it finds nothing.
+// Handler serves the links that SignedURL returns for a folder, with support for ranges. The service mounts it at
+// BLOB_PUBLIC_URL. For S3, which serves its own links, it responds 404.
 func (b *Bucket) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -91,7 +91,7 @@ func (b *Bucket) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the file store does not answer: try again in a moment", http.StatusServiceUnavailable)
 		return
 	}
-	defer func() { _ = reader.Close() }() // it only read
+	defer func() { _ = reader.Close() }() // the reader has nothing to flush
 	w.Header().Set("Content-Type", b.contentType(key, reader.ContentType()))
 	w.Header().
 		Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(key)}))

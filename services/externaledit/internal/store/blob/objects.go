@@ -16,33 +16,33 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// ErrNotFound reports that this laboratory has no such file.
+// ErrNotFound is returned if the laboratory has no such file.
 var ErrNotFound = apperr.New(apperr.NotFound, "FILE_NOT_FOUND", "there is no such file")
 
-// Attributes is what the store knows of an object beside its content.
+// Attributes is the metadata of an object.
 type Attributes struct {
 	Key         string
 	Size        int64
-	ContentType string // not in a list
+	ContentType string // empty in results of List
 	Modified    time.Time
 }
 
-// Lab is the files of one laboratory. A key outside of its folder is not found.
+// Lab gives access to the files of one laboratory. Keys outside of its folder are not found.
 type Lab struct {
 	Reader
 	prefix string
 }
 
-// Shared is the files that belong to no laboratory. They are put there by operators and are only read.
+// Shared gives read access to the files that belong to no laboratory. Operators put them there.
 type Shared struct{ Reader }
 
-// Reader reads the files that it may.
+// Reader reads the files with keys that it owns.
 type Reader struct {
 	bucket *Bucket
 	admits func(key string) bool
 }
 
-// Lab returns the files of the laboratory.
+// Lab returns access to the files of the laboratory.
 func (b *Bucket) Lab(scope authn.LabScope) Lab {
 	prefix := labFolder + strconv.FormatInt(scope.LabID(), 10) + "/"
 	return Lab{
@@ -51,15 +51,15 @@ func (b *Bucket) Lab(scope authn.LabScope) Lab {
 	}
 }
 
-// Shared returns the files of no laboratory.
+// Shared returns access to the files of no laboratory.
 func (b *Bucket) Shared() Shared {
 	return Shared{Reader{bucket: b, admits: func(key string) bool { return !strings.HasPrefix(key, labFolder) }}}
 }
 
-// Key returns the laboratory's key of a name, as reports/7001/3.docx.
+// Key returns the key of a name in the laboratory's folder, such as reports/7001/3.docx.
 func (l Lab) Key(name string) string { return l.prefix + name }
 
-// Owns reports whether the key is in the folder.
+// Owns reports whether the key is valid and this reader may read it.
 func (r Reader) Owns(key string) bool { return checkKey(key) == nil && r.admits(key) }
 
 func (r Reader) check(key string) error {
@@ -72,7 +72,7 @@ func (r Reader) check(key string) error {
 	return nil
 }
 
-// Open returns the object's bytes from offset on, length of them or with -1 all. The caller closes it.
+// Open returns length bytes of the object from offset on; -1 means up to its end. The caller closes the reader.
 func (r Reader) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, error) {
 	if err := r.check(key); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r Reader) Open(ctx context.Context, key string, offset, length int64) (io.
 	return reader, nil
 }
 
-// Attributes returns ErrNotFound when there is no such object.
+// Attributes returns the metadata of an object, or ErrNotFound.
 func (r Reader) Attributes(ctx context.Context, key string) (Attributes, error) {
 	if err := r.check(key); err != nil {
 		return Attributes{}, err
@@ -101,8 +101,8 @@ func (r Reader) Attributes(ctx context.Context, key string) (Attributes, error) 
 	}, nil
 }
 
-// SignedURL returns a link with which anybody may download the object until expiry has passed, at most seven days. It
-// does not ask whether the object exists.
+// SignedURL returns a link with which anyone may download the object for the duration expiry, at most seven days. It
+// does not check that the object exists.
 func (r Reader) SignedURL(ctx context.Context, key string, expiry time.Duration) (string, error) {
 	if err := r.check(key); err != nil {
 		return "", err
@@ -117,9 +117,9 @@ func (r Reader) SignedURL(ctx context.Context, key string, expiry time.Duration)
 	return link, storeError(err)
 }
 
-// Put stores what source holds and returns its size; when it has, the object survives a loss of power. When source
-// fails or ctx ends, there is no object, or still the previous one. A store that does not confirm may have it or not;
-// then Put may be repeated.
+// Put stores the content of source and returns its size. Once it has returned, the object survives a power failure. If
+// source fails or ctx ends, the key has no object or the previous one. If the store does not confirm, the object may or
+// may not be stored, and Put may be repeated.
 func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader) (int64, error) {
 	return l.put(ctx, l.bucket.durable.begin(key), contentType, source)
 }
@@ -147,7 +147,7 @@ func (l Lab) put(ctx context.Context, w *writing, contentType string, source io.
 		err = w.content()
 	}
 	if err != nil {
-		abandon() // or Close would store the part that was read
+		abandon() // otherwise Close would store the incomplete object
 		_ = writer.Close()
 		if watched.err != nil {
 			return 0, watched.err
@@ -160,20 +160,20 @@ func (l Lab) put(ctx context.Context, w *writing, contentType string, source io.
 	return size, storeError(w.name())
 }
 
-// copyBytes is how much is on its way from a source to the store at a time.
+// copyBytes is the size of the buffer between a source and the store.
 const copyBytes = 256 << 10
 
 var copyBuffers = sync.Pool{New: func() any { return new([copyBytes]byte) }}
 
-// copyTo writes what source holds.
+// copyTo copies source to to with a pooled buffer.
 func copyTo(to io.Writer, source io.Reader) (int64, error) {
-	buffer := copyBuffers.Get().(*[copyBytes]byte) // the pool's own
+	buffer := copyBuffers.Get().(*[copyBytes]byte) // the pool contains this type only
 	defer copyBuffers.Put(buffer)
-	// The plain Write of the writer: its ReadFrom leaves the errors of the source to Close, among the store's.
+	// Hides the writer's ReadFrom, which would return errors of the source from Close, mixed with those of the store.
 	return io.CopyBuffer(struct{ io.Writer }{to}, source, buffer[:])
 }
 
-// watchedSource remembers why reading ended, to tell it from a failure of the store.
+// watchedSource stores the read error of a source, to distinguish it from a failure of the store.
 type watchedSource struct {
 	source io.Reader
 	err    error
@@ -189,8 +189,8 @@ func (s *watchedSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Delete removes the object, and in a folder what writers of it left that died; what is not there is not an error. S3
-// forgets unfinished uploads by a rule of the bucket.
+// Delete removes the object and, in a folder, temporary files of crashed writers. A missing object is ignored. In S3, a
+// rule of the bucket removes unfinished uploads.
 func (l Lab) Delete(ctx context.Context, key string) error {
 	if err := l.check(key); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (l Lab) Delete(ctx context.Context, key string) error {
 	return storeError(l.bucket.durable.deleted(key))
 }
 
-// deleteLeftovers deletes what writers of the object left that died.
+// deleteLeftovers deletes temporary files that crashed writers of the object left.
 func (l Lab) deleteLeftovers(ctx context.Context, key string) error {
 	leftovers := l.bucket.inner.List(&blob.ListOptions{Prefix: key + "."})
 	for {
@@ -216,7 +216,7 @@ func (l Lab) deleteLeftovers(ctx context.Context, key string) error {
 			return storeError(err)
 		}
 		if !strings.HasSuffix(object.Key, temporary) {
-			continue // another object
+			continue // belongs to another object
 		}
 		if err := l.deleteObject(ctx, object.Key); err != nil {
 			return err
@@ -231,8 +231,8 @@ func (l Lab) deleteObject(ctx context.Context, key string) error {
 	return nil
 }
 
-// List calls visit for each object of the laboratory whose name, as in Key, begins so, in the order of the keys. An
-// error of visit ends it.
+// List calls visit for each object of the laboratory whose name, in the sense of Key, begins with name, in the order of
+// the keys. An error of visit stops it and is returned.
 func (l Lab) List(ctx context.Context, name string, visit func(Attributes) error) error {
 	objects := l.bucket.inner.List(&blob.ListOptions{Prefix: l.prefix + name})
 	for {
@@ -244,7 +244,7 @@ func (l Lab) List(ctx context.Context, name string, visit func(Attributes) error
 			return storeError(err)
 		}
 		if l.bucket.links != nil && strings.HasSuffix(object.Key, temporary) {
-			continue // of a writer at work, or of one that died
+			continue // a temporary file of an active or crashed writer
 		}
 		if err := visit(Attributes{Key: object.Key, Size: object.Size, Modified: object.ModTime}); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (l Lab) List(ctx context.Context, name string, visit func(Attributes) error
 	}
 }
 
-// storeError tells a missing object and the caller's own end from a store that fails.
+// storeError distinguishes a missing object and a cancelled caller from a failure of the store.
 func storeError(err error) error {
 	switch {
 	case err == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Listed reports whether the author may edit reports by the platform's list of users.
+// Listed reports whether the platform's list of users permits the author to edit reports.
 func (l *locked) Listed(ctx context.Context, a session.Author) (bool, error) {
 	query := "SELECT permissions FROM labUser WHERE id = ? AND labId_id = ?"
 	if a.IsDoctor {
@@ -27,14 +27,15 @@ func (l *locked) Withholds(ctx context.Context, userID int64, permission string)
 	if err != nil || says {
 		return says && !slices.Contains(permissions, permission), err
 	}
-	var removed bool // an installation may have no list at all
+	var removed bool // some installations have no list of users at all
 	err = l.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM labUser WHERE labId_id = ?)"+
 		" AND NOT EXISTS (SELECT 1 FROM labUser WHERE id = ? AND labId_id = ?)", l.scope.LabID(), userID, l.scope.LabID()).
 		Scan(&removed)
 	return removed, mysqldb.Wrap("read list of users", err)
 }
 
-// permissions returns those of a person; says is false when the list of users has none, or in another shape.
+// permissions returns the permissions of a person. says is false if the list of users has none or they cannot be
+// parsed.
 func (l *locked) permissions(ctx context.Context, query string, id int64) (list []string, says bool, err error) {
 	var text sql.NullString
 	err = l.tx.QueryRowContext(ctx, query, id, l.scope.LabID()).Scan(&text)
@@ -45,7 +46,7 @@ func (l *locked) permissions(ctx context.Context, query string, id int64) (list 
 		return nil, false, mysqldb.Wrap("read permissions", err)
 	}
 	if err := json.Unmarshal([]byte(text.String), &list); err != nil {
-		return nil, false, nil //nolint:nilerr // of another shape: it does not say
+		return nil, false, nil //nolint:nilerr // cannot be parsed: treated as absent
 	}
 	return list, true, nil
 }

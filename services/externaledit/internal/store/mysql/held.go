@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Held returns a page of the reports that are held by a session active at now. Open sessions are few: they are found by
-// their expiry, whatever their laboratory.
+// Held returns a page of the reports with a session that is active at now. As open sessions are few, the query finds
+// them by expiry across all laboratories.
 func (s *Store) Held(
 	ctx context.Context, sees sight.Sight, now time.Time, p worklist.Page,
 ) (worklist.List[session.HeldReport], error) {

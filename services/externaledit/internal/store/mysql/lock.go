@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// lock runs work while it holds the report's row, the only lock of external editing, then commits.
+// lock runs work in a transaction that locks the report's row, the only lock of external editing, then commits.
 func (s *Store) lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(*locked) error) error {
 	return mysqldb.Wrap("change report", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) (err error) {
 		l := &locked{tx: tx, scope: scope, store: s}
@@ -26,7 +26,7 @@ func (s *Store) lock(ctx context.Context, scope authn.LabScope, reportID int64, 
 	}))
 }
 
-// locked is the transaction that holds the row.
+// locked is a transaction that has locked the report's row.
 type locked struct {
 	store  *Store
 	tx     *sql.Tx
@@ -34,10 +34,10 @@ type locked struct {
 	report session.Report
 }
 
-// Report returns the report as it was when it was locked.
+// Report returns the report as it was when the row was locked.
 func (l *locked) Report() session.Report { return l.report }
 
-// LinkFiles makes the files the report's. No other column is touched: others write those.
+// LinkFiles links the files to the report. It writes no other column, because other services write those.
 func (l *locked) LinkFiles(ctx context.Context, f session.Files) error {
 	_, err := l.tx.ExecContext(ctx,
 		"UPDATE labReportRelation SET wordFilePath = ?, pdfFilePath = ? WHERE id = ? AND labId_id = ?",
@@ -45,7 +45,7 @@ func (l *locked) LinkFiles(ctx context.Context, f session.Files) error {
 	return mysqldb.Wrap("link files", err)
 }
 
-// Emit makes an event durable with the transaction.
+// Emit writes an event to the outbox in the transaction.
 func (l *locked) Emit(ctx context.Context, e session.Event) error {
 	message, err := l.store.events(e)
 	if err != nil {
@@ -55,7 +55,7 @@ func (l *locked) Emit(ctx context.Context, e session.Event) error {
 	return mysqldb.Wrap("emit event", err)
 }
 
-// logContext is the log_context of all entries of this service.
+// logContext is the log_context of this service's entries in the activity log.
 const logContext = "EXTERNAL_EDIT"
 
 // Log appends to the activity log.
@@ -65,7 +65,7 @@ func (l *locked) Log(ctx context.Context, e activitylog.Entry) error {
 	return mysqldb.Wrap("log", err)
 }
 
-// Once runs work unless the request was answered before.
+// Once runs work unless the request was processed before.
 func (l *locked) Once(
 	ctx context.Context, r idempotency.Request, work func() (int64, error),
 ) (id int64, replayed bool, err error) {
@@ -81,7 +81,8 @@ func (l *locked) Once(
 	return id, replayed, err
 }
 
-// Editing is the store as editing.Reports: a locked report shows each use case the part that it may touch.
+// Editing is the part of the store that package editing uses. A locked report exposes to each use case only what it may
+// change.
 type Editing struct{ *Store }
 
 var _ editing.Reports = (*Editing)(nil)
@@ -92,7 +93,7 @@ func (s Editing) Lock(
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }
 
-// Uploads is the store as upload.Reports.
+// Uploads is the part of the store that package upload uses.
 type Uploads struct{ *Store }
 
 var _ upload.Reports = (*Uploads)(nil)
@@ -101,7 +102,7 @@ func (s Uploads) Lock(ctx context.Context, scope authn.LabScope, reportID int64,
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }
 
-// History is the store as history.Reports.
+// History is the part of the store that package history uses.
 type History struct{ *Store }
 
 var _ history.Reports = (*History)(nil)

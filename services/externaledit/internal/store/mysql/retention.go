@@ -11,7 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
 
-// Outdated returns saves of all laboratories above after that the retention does not keep and no report links.
+// Outdated returns saves of all laboratories, with ids above after, that the retention does not keep and no report
+// links.
 func (s *Store) Outdated(
 	ctx context.Context, r session.Retention, now time.Time, after int64, limit int,
 ) ([]sweep.Outdated, error) {
@@ -29,7 +30,7 @@ func (s *Store) Outdated(
 	return outdated, mysqldb.Wrap("read outdated revisions", err)
 }
 
-// prefixed is a row with columns before the ones that its reader knows.
+// prefixed is a row with additional columns before those that its reader expects.
 type prefixed struct {
 	mysqldb.Row
 	first []any
@@ -39,8 +40,8 @@ var _ mysqldb.Row = (*prefixed)(nil)
 
 func (p prefixed) Scan(into ...any) error { return p.Row.Scan(append(p.first, into...)...) }
 
-// Retire deletes a save that its report does not link; its files become those of an abandoned upload, unless another
-// save has them.
+// Retire deletes a save that its report does not link. Unless another save has the same files, they are recorded as
+// those of an abandoned upload, so that the sweeper deletes them.
 func (s *Store) Retire(
 	ctx context.Context, scope authn.LabScope, o sweep.Outdated, files session.Upload,
 ) (retired bool, err error) {
@@ -54,8 +55,8 @@ func (s *Store) Retire(
 			return mysqldb.Wrap("delete revision", err)
 		}
 		_, err := l.Holding(ctx, o.Revision.Files())
-		if err != session.ErrNoRevision { //nolint:errorlint // as Holding returns it
-			return err // a restored save has the same files
+		if err != session.ErrNoRevision { //nolint:errorlint // Holding does not wrap it
+			return err // another save, for example a restored one, has the same files
 		}
 		if err := l.Announce(ctx, &files); err != nil {
 			return err

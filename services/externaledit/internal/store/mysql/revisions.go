@@ -32,7 +32,7 @@ func readRevision(
 	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 
-// Revision returns a save of a session by its number.
+// Revision returns the save of a session with this number.
 func (s *Store) Revision(ctx context.Context, scope authn.LabScope, sessionID, number int64) (session.Revision, error) {
 	return readRevision(ctx, s.db, scope, sessionID, number)
 }
@@ -55,24 +55,24 @@ func readHolding(
 	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 
-// Holding returns the newest save of the report with these files.
+// Holding returns the newest save of the report that has these files.
 func (s *Store) Holding(
 	ctx context.Context, scope authn.LabScope, reportID int64, f session.Files,
 ) (session.Revision, error) {
 	return readHolding(ctx, s.db, scope, reportID, f)
 }
 
-// Holding returns the newest save of the locked report with these files.
+// Holding returns the newest save of the locked report that has these files.
 func (l *locked) Holding(ctx context.Context, f session.Files) (session.Revision, error) {
 	return readHolding(ctx, l.tx, l.scope, l.report.ID, f)
 }
 
-// Origin returns the session of the locked report that saved this Word file, nil for a file that none saved.
+// Origin returns the session of the locked report that saved this Word file; nil if none did.
 func (l *locked) Origin(ctx context.Context, word string) (*session.Session, error) {
 	found, err := readSession(ctx, l.tx, "lab_id = ? AND lab_report_id = ? AND EXISTS"+
 		" (SELECT 1 FROM external_edit_revision r WHERE r.session_id = s.id AND r.word_s3_path = ?) ORDER BY id LIMIT 1",
 		l.scope.LabID(), l.report.ID, word)
-	if err == session.ErrNoSession { //nolint:errorlint // as readSession returns it
+	if err == session.ErrNoSession { //nolint:errorlint // readSession does not wrap it
 		return nil, nil
 	}
 	return &found, err
@@ -85,19 +85,19 @@ func (l *locked) Revision(ctx context.Context, id int64) (found session.Revision
 	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 
-// Latest returns the linked save of the session, nil before the first.
+// Latest returns the linked save of the session; nil before the first.
 func (l *locked) Latest(ctx context.Context, s *session.Session) (*session.Revision, error) {
 	if s.Revision == 0 {
 		return nil, nil
 	}
 	found, err := readRevision(ctx, l.tx, l.scope, s.ID, s.Revision)
-	if err == session.ErrNoRevision { //nolint:errorlint // as readRevision returns it
+	if err == session.ErrNoRevision { //nolint:errorlint // readRevision does not wrap it
 		return nil, nil
 	}
 	return &found, err
 }
 
-// AddRevision stores a save and gives it its id.
+// AddRevision stores a save and sets its id.
 func (l *locked) AddRevision(ctx context.Context, r *session.Revision) error {
 	result, err := l.tx.ExecContext(
 		ctx,

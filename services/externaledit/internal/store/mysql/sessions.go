@@ -12,15 +12,15 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// movedSession is true of a session s whose report belongs to another person than when it began. A record that was
-// merged into another one of the same name, sex and birth date is the same person.
+// movedSession is true for a session (alias s) whose report belongs to another person than when it began. A record
+// merged into another one of the same name, sex and birth date counts as the same person.
 const movedSession = `(s.patient_id IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM labReportRelation l LEFT JOIN userDetails n ON n.id = l.userDetailsId_id
     LEFT JOIN userDetails b ON b.id = s.patient_id
   WHERE l.id = s.lab_report_id AND l.labId_id = s.lab_id AND (l.userDetailsId_id = s.patient_id
     OR n.fullName = b.fullName AND n.gender = b.gender AND n.dateOfBirth <=> b.dateOfBirth)))`
 
-// confirmedSince is when values of the report were last confirmed since a session s began.
+// confirmedSince selects when values of the report were last confirmed after the start of a session (alias s).
 var confirmedSince = fmt.Sprintf(`(SELECT MAX(a.activityDate) FROM ActivityLog a WHERE a.lab_id = s.lab_id
   AND a.category = %d AND a.labReportId = s.lab_report_id
   AND a.activityDate > TIMESTAMPADD(MICROSECOND, 1000 * s.created_at, TIMESTAMP '1970-01-01 00:00:00'))`,
@@ -85,21 +85,21 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 		s.EndedAt = moment(ended.Int64)
 	}
 	if s.End, s.EndedBy = session.EndReason(reason.String), endedBy.String; !active && s.End == session.Active {
-		s.End = session.ByAdmin // closed by hand, without a reason
+		s.End = session.ByAdmin // closed in the database by hand, without a reason
 	}
 	return err
 }
 
 func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// instant is NULL for the zero time.
+// instant converts a time to milliseconds; the zero time to NULL.
 func instant(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// Insert stores a new session and gives it its id.
+// Insert stores a new session and sets its id.
 func (l *locked) Insert(ctx context.Context, s *session.Session) error {
 	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id, patient_id,
   template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, author_is_doctor,
@@ -119,7 +119,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 	return mysqldb.Wrap("insert session", err)
 }
 
-// Update stores what may change of a session.
+// Update stores the columns of a session that may change.
 func (l *locked) Update(ctx context.Context, s *session.Session) error {
 	_, err := l.tx.ExecContext(ctx, `UPDATE external_edit_session SET word_file_path = ?, pdf_file_path = ?, login = ?,
   is_active = ?, revision = ?, reserved = ?, updated_at = ?, saved_at = ?,
@@ -131,10 +131,10 @@ WHERE id = ? AND lab_id = ?`,
 	return mysqldb.Wrap("update session", err)
 }
 
-// Active returns the report's session that was not closed, nil without one.
+// Active returns the report's session that was not closed; nil without one.
 func (l *locked) Active(ctx context.Context) (*session.Session, error) {
 	found, err := readSession(ctx, l.tx, "active_report_id = ? AND lab_id = ?", l.report.ID, l.scope.LabID())
-	if err == session.ErrNoSession { //nolint:errorlint // as readSession returns it
+	if err == session.ErrNoSession { //nolint:errorlint // readSession does not wrap it
 		return nil, nil
 	}
 	return &found, err
@@ -145,7 +145,7 @@ func (l *locked) Session(ctx context.Context, id int64) (session.Session, error)
 	return readSession(ctx, l.tx, "id = ? AND lab_id = ? AND lab_report_id = ?", id, l.scope.LabID(), l.report.ID)
 }
 
-// Template returns a template of the laboratory or the platform that is in use.
+// Template returns an enabled template of the laboratory or the platform.
 func (l *locked) Template(ctx context.Context, id int64) (session.Template, error) {
 	t := session.Template{ID: id}
 	err := l.tx.QueryRowContext(ctx, "SELECT word_s3_filepath FROM report_word_template"+
@@ -153,7 +153,7 @@ func (l *locked) Template(ctx context.Context, id int64) (session.Template, erro
 	return t, orMissing("read template", err, session.ErrNoTemplate)
 }
 
-// Templates returns the templates in use: the laboratory's, then the platform's.
+// Templates returns the enabled templates: the laboratory's, then the platform's.
 func (s *Store) Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error) {
 	const query = "SELECT id, word_s3_filepath, name, IFNULL(test_id, 0) FROM report_word_template" +
 		" WHERE (lab_id = ? OR lab_id IS NULL) AND is_disabled = 0 ORDER BY lab_id IS NULL, name, id LIMIT 1000"

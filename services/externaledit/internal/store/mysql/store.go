@@ -1,5 +1,5 @@
-// Package mysql owns the SQL of external editing: templates, sessions, revisions, uploads, the outbox. Of the
-// platform's tables it writes labReportRelation.wordFilePath and pdfFilePath, and appends to ActivityLog.
+// Package mysql stores the data of external editing: templates, sessions, revisions, uploads, the outbox. Of the
+// platform's tables, it updates labReportRelation.wordFilePath and pdfFilePath, and appends to ActivityLog.
 package mysql
 
 import (
@@ -51,10 +51,10 @@ type Store struct {
 	clock  clock.Clock
 }
 
-// Encoder makes the message about an event.
+// Encoder returns the outbox row of an event.
 type Encoder func(session.Event) (outbox.Event, error)
 
-// New returns a store over db, which stays the caller's to close.
+// New returns a store over db, which the caller closes.
 func New(db *sql.DB, events Encoder, c clock.Clock) (*Store, error) {
 	table, err := outbox.NewTable(OutboxTable)
 	if err != nil {
@@ -67,12 +67,12 @@ func New(db *sql.DB, events Encoder, c clock.Clock) (*Store, error) {
 	return &Store{db: db, outbox: table, keys: keys, events: events, clock: c}, nil
 }
 
-// A lock on what this reads does not extend to the bill: that is in a nested query.
+// The bill is in a nested query, so that a lock on the selected rows does not include it.
 const reportColumns = "SELECT r.id, r.billId_id, IFNULL(r.userDetailsId_id, 0), IFNULL((SELECT b.docId_id FROM billing b WHERE b.id = r.billId_id" +
 	" AND b.labId_id = r.labId_id), 0), r.isSigned, r.dismissed, r.wordFilePath, r.pdfFilePath" +
 	" FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ?"
 
-// querier is a pool or a transaction.
+// querier is a connection pool or a transaction.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -92,12 +92,12 @@ func (s *Store) Report(ctx context.Context, scope authn.LabScope, id int64) (ses
 	return readReport(ctx, s.db, scope, id, "")
 }
 
-// Session returns a session, ended or not.
+// Session returns a session, ended or not; session.ErrNoSession without one.
 func (s *Store) Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error) {
 	return readSession(ctx, s.db, "id = ? AND lab_id = ?", id, scope.LabID())
 }
 
-// Active returns the report's session that was not closed.
+// Active returns the report's session that was not closed; session.ErrNoActiveSession without one.
 func (s *Store) Active(ctx context.Context, scope authn.LabScope, reportID int64) (session.Session, error) {
 	found, err := readSession(ctx, s.db, "active_report_id = ? AND lab_id = ?", reportID, scope.LabID())
 	if errors.Is(err, session.ErrNoSession) {
@@ -117,7 +117,7 @@ func (s *Store) Open(ctx context.Context, scope authn.LabScope, reportIDs []int6
 	return open, mysqldb.Wrap("read sessions", err)
 }
 
-// orMissing is mysqldb.Wrap with an answer of its own to no row.
+// orMissing wraps err as mysqldb.Wrap does, but returns missing if there was no row.
 func orMissing(operation string, err error, missing error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return missing

@@ -13,16 +13,16 @@ import (
 
 var sweepLock = mysqldb.Lock{Service: "externaledit", Purpose: "sweep"}
 
-// Locks are those of the service's loops.
+// Locks returns the leader locks of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("externaledit"), sweepLock} }
 
-// Lead runs work unless another process leads.
+// Lead calls work unless another process is the leader.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
 	_, err := mysqldb.Lead(ctx, s.db, sweepLock, work)
 	return err
 }
 
-// Expired returns reports whose session expired before now and was not closed. The sweeper works for all laboratories.
+// Expired returns reports of all laboratories whose session expired before now and was not closed.
 func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.Due, error) {
 	const query = "SELECT lab_id, lab_report_id FROM external_edit_session" +
 		" WHERE is_active = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?"
@@ -31,8 +31,8 @@ func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.
 	return expired, mysqldb.Wrap("read expired sessions", err)
 }
 
-// CloseOrphan closes the expired session of a report without a row. No lock is needed: without the row no one else
-// changes its sessions.
+// CloseOrphan closes the expired session of a report that was deleted. It needs no lock: without the report's row, no
+// other process changes its sessions.
 func (s *Store) CloseOrphan(ctx context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error) {
 	result, err := s.db.ExecContext(ctx, "UPDATE external_edit_session"+
 		" SET is_active = 0, updated_at = ?, ended_at = ?, end_reason = ?"+
@@ -47,7 +47,7 @@ func (s *Store) CloseOrphan(ctx context.Context, scope authn.LabScope, reportID 
 	return n > 0, mysqldb.Wrap("close session of a deleted report", err)
 }
 
-// Stale returns uploads of all laboratories above after that showed no progress since before.
+// Stale returns uploads of all laboratories, with ids above after, that showed no progress since before.
 func (s *Store) Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error) {
 	const query = "SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload" +
 		" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?"

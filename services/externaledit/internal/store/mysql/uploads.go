@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Announce stores where an upload will put its files, and gives it its id.
+// Announce stores the keys of an upload's files, and sets its id.
 func (l *locked) Announce(ctx context.Context, u *session.Upload) error {
 	result, err := l.tx.ExecContext(ctx,
 		"INSERT INTO external_edit_upload (lab_id, session_id, revision, word_key, pdf_key, started_at)"+
@@ -22,7 +22,7 @@ func (l *locked) Announce(ctx context.Context, u *session.Upload) error {
 	return mysqldb.Wrap("announce upload", err)
 }
 
-// Take deletes the upload that becomes a revision. It returns false for one that was abandoned.
+// Take deletes the row of an upload that becomes a revision. It returns false if the upload was abandoned.
 func (l *locked) Take(ctx context.Context, uploadID int64) (bool, error) {
 	result, err := l.tx.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 0",
 		uploadID, l.scope.LabID())
@@ -33,14 +33,14 @@ func (l *locked) Take(ctx context.Context, uploadID int64) (bool, error) {
 	return n == 1, mysqldb.Wrap("take upload", err)
 }
 
-// Touch reports that the upload is still under way.
+// Touch records that the upload is still in progress.
 func (s *Store) Touch(ctx context.Context, scope authn.LabScope, uploadID int64) error {
 	_, err := s.db.ExecContext(ctx, "UPDATE external_edit_upload SET started_at = ? WHERE id = ? AND lab_id = ?",
 		s.clock.Now().UnixMilli(), uploadID, scope.LabID())
 	return mysqldb.Wrap("touch upload", err)
 }
 
-// Abandon makes it impossible to link the upload from now on. It returns false when there is no such upload any more.
+// Abandon marks the upload so that it can no longer be linked. It returns false if the upload no longer exists.
 func (s *Store) Abandon(ctx context.Context, scope authn.LabScope, uploadID int64) (found bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
@@ -59,7 +59,7 @@ func (s *Store) Abandon(ctx context.Context, scope authn.LabScope, uploadID int6
 	return found, mysqldb.Wrap("abandon upload", err)
 }
 
-// Forget deletes an abandoned upload, whose files were deleted.
+// Forget deletes the row of an abandoned upload after its files were deleted.
 func (s *Store) Forget(ctx context.Context, scope authn.LabScope, uploadID int64) error {
 	_, err := s.db.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 1",
 		uploadID, scope.LabID())

@@ -1,4 +1,4 @@
-// Package objects is the platform's file store as external editing uses it.
+// Package objects gives external editing access to the platform's file store.
 package objects
 
 import (
@@ -11,14 +11,14 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 )
 
-// Store implements editing.Files and upload.Files over a bucket.
+// Store reads and writes files of laboratories, and reads files of the platform.
 type Store struct {
 	bucket    *blob.Bucket
 	expiry    time.Duration
 	transient bool // a loss of power may lose the names of stored objects
 }
 
-// New returns the store; its links last for expiry. The bucket stays the caller's to close.
+// New returns a store over bucket, which the caller closes. Its links are valid for expiry.
 func New(bucket *blob.Bucket, expiry time.Duration) *Store {
 	return &Store{bucket: bucket, expiry: expiry}
 }
@@ -28,16 +28,16 @@ func (s *Store) Transient() *Store {
 	return &Store{bucket: s.bucket, expiry: s.expiry, transient: true}
 }
 
-// Key returns the laboratory's key of a name.
+// Key returns the key of a name in the laboratory's folder.
 func (s *Store) Key(scope authn.LabScope, name string) string { return s.bucket.Lab(scope).Key(name) }
 
-// Parse returns the key that a URL or a key names.
+// Parse returns the key that a URL or a key names, or an error if text is neither.
 func (s *Store) Parse(text string) (string, error) { return s.bucket.Key(text) }
 
-// URL returns how rows and answers name the object.
+// URL returns the name of an object in rows and responses.
 func (s *Store) URL(key string) string { return s.bucket.URL(key) }
 
-// Size returns the bytes of a file of the laboratory or of the platform, -1 without one.
+// Size returns the size in bytes of a file of the laboratory or of the platform; -1 without one.
 func (s *Store) Size(ctx context.Context, scope authn.LabScope, key string) (int64, error) {
 	found, err := s.reader(scope, key).Attributes(ctx, key)
 	if errors.Is(err, blob.ErrNotFound) {
@@ -46,7 +46,7 @@ func (s *Store) Size(ctx context.Context, scope authn.LabScope, key string) (int
 	return found.Size, err
 }
 
-// reader reads the files of the laboratory or those of the platform, whichever the key is of.
+// reader returns a reader of the laboratory's files if the key is one of them, otherwise of the platform's files.
 func (s *Store) reader(scope authn.LabScope, key string) blob.Reader {
 	if lab := s.bucket.Lab(scope); lab.Owns(key) {
 		return lab.Reader
@@ -54,13 +54,13 @@ func (s *Store) reader(scope authn.LabScope, key string) blob.Reader {
 	return s.bucket.Shared().Reader
 }
 
-// Link returns a download link of a file of the laboratory or of the platform; blob.ErrNotFound for another
-// laboratory's.
+// Link returns a download link for a file of the laboratory or of the platform, or blob.ErrNotFound for a file of
+// another laboratory.
 func (s *Store) Link(ctx context.Context, scope authn.LabScope, key string) (string, error) {
 	return s.reader(scope, key).SignedURL(ctx, key, s.expiry)
 }
 
-// Put stores what source holds.
+// Put stores the content of source and returns its size.
 func (s *Store) Put(
 	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
 ) (int64, error) {
@@ -70,14 +70,14 @@ func (s *Store) Put(
 	return s.bucket.Lab(scope).Put(ctx, key, contentType, source)
 }
 
-// Open returns a part of a file of the laboratory or of the platform.
+// Open returns length bytes, from offset on, of a file of the laboratory or of the platform.
 func (s *Store) Open(
 	ctx context.Context, scope authn.LabScope, key string, offset, length int64,
 ) (io.ReadCloser, error) {
 	return s.reader(scope, key).Open(ctx, key, offset, length)
 }
 
-// Delete removes an object.
+// Delete removes a file of the laboratory.
 func (s *Store) Delete(ctx context.Context, scope authn.LabScope, key string) error {
 	return s.bucket.Lab(scope).Delete(ctx, key)
 }

@@ -1,5 +1,5 @@
-// Package redis owns the real-time channels: a stream with a report's latest events, from which a reader that was
-// unavailable catches up, and a publish/subscribe channel that carries each event to the current listeners.
+// Package redis keeps the real-time channels of reports: a stream with a report's latest events, from which a
+// reconnected reader catches up, and a publish/subscribe channel that sends each event to the current listeners.
 package redis
 
 import (
@@ -23,7 +23,7 @@ const (
 	keptFor    = 24 * time.Hour
 )
 
-// Channels keeps the events of reports.
+// Channels stores and distributes the events of reports.
 type Channels struct {
 	client goredis.UniversalClient
 	script *goredis.Script
@@ -32,15 +32,15 @@ type Channels struct {
 
 var _ watch.Log = (*Channels)(nil)
 
-// New returns the channels of client, which stays the caller's to close, after Close.
+// New returns channels over client, which the caller closes after calling Close.
 func New(client goredis.UniversalClient) *Channels {
 	return &Channels{client: client, script: goredis.NewScript(appendScript), hub: livefeed.NewHub(client)}
 }
 
-// Close ends the subscription.
+// Close ends the subscription. It does not close the client.
 func (c *Channels) Close() error { return c.hub.Close() }
 
-// key is the stream of a channel.
+// key returns the Redis key of a channel's stream.
 func key(channel string) string { return "external_edit_log:{" + channel + "}" }
 
 func (c *Channels) Append(ctx context.Context, channel string, e watch.Entry) error {

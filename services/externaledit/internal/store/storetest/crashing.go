@@ -11,11 +11,11 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// ErrDead is what every step of a dead process comes to.
+// ErrDead is the error of every step after a simulated crash.
 var ErrDead = errors.New("the process is dead")
 
-// Process dies before its nth step towards a store; nothing of it happens afterwards, clean-up included. DieBefore 0
-// lives for ever. A transaction that was not committed is rolled back by its server.
+// Process simulates a process that crashes before its nth call of a store. Every later call fails, including clean-up.
+// DieBefore 0 means never. The database rolls back a transaction that was not committed.
 type Process struct {
 	DieBefore int
 
@@ -24,7 +24,7 @@ type Process struct {
 	at   string
 }
 
-// Died returns the step before which it died, "" when it lives.
+// Died returns the step before which the process crashed, or "".
 func (p *Process) Died() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,18 +59,18 @@ func just(p *Process, name string, step func() error) error {
 	return step()
 }
 
-// CrashingReports are the reports as the process reaches them.
+// CrashingReports is an upload.Reports that may crash before each call.
 type CrashingReports struct {
 	upload.Reports
 	P *Process
 }
 
-// Session can die before it.
+// Session crashes or calls Reports.Session.
 func (r CrashingReports) Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error) {
 	return do(r.P, "read session", func() (session.Session, error) { return r.Reports.Session(ctx, scope, id) })
 }
 
-// Revision can die before it.
+// Revision crashes or calls Reports.Revision.
 func (r CrashingReports) Revision(
 	ctx context.Context, scope authn.LabScope, id, number int64,
 ) (session.Revision, error) {
@@ -80,17 +80,18 @@ func (r CrashingReports) Revision(
 	})
 }
 
-// Abandon can die before it.
+// Abandon crashes or calls Reports.Abandon.
 func (r CrashingReports) Abandon(ctx context.Context, scope authn.LabScope, id int64) (bool, error) {
 	return do(r.P, "abandon upload", func() (bool, error) { return r.Reports.Abandon(ctx, scope, id) })
 }
 
-// Forget can die before it.
+// Forget crashes or calls Reports.Forget.
 func (r CrashingReports) Forget(ctx context.Context, scope authn.LabScope, id int64) error {
 	return just(r.P, "forget upload", func() error { return r.Reports.Forget(ctx, scope, id) })
 }
 
-// Lock can die before the row is locked, before each step, before the commit, and before its answer.
+// Lock may crash before the row is locked, before each step, before the commit, and after the commit before its
+// response.
 func (r CrashingReports) Lock(
 	ctx context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error,
 ) error {
@@ -145,13 +146,13 @@ func (l crashingLocked) LinkFiles(ctx context.Context, f session.Files) error {
 	return just(l.p, "link files", func() error { return l.Locked.LinkFiles(ctx, f) })
 }
 
-// CrashingFiles is the file store as the process reaches it.
+// CrashingFiles is an upload.Files that may crash before each call.
 type CrashingFiles struct {
 	upload.Files
 	P *Process
 }
 
-// Put can die before the object is there, and before the answer that it is.
+// Put may crash before the object is stored, and after that before its response.
 func (f CrashingFiles) Put(
 	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
 ) (int64, error) {
@@ -162,7 +163,7 @@ func (f CrashingFiles) Put(
 	return n, f.P.next("answer of the put")
 }
 
-// Open can die before it.
+// Open crashes or calls Files.Open.
 func (f CrashingFiles) Open(
 	ctx context.Context, scope authn.LabScope, key string, offset, length int64,
 ) (io.ReadCloser, error) {
@@ -172,7 +173,7 @@ func (f CrashingFiles) Open(
 	})
 }
 
-// Delete can die before it.
+// Delete crashes or calls Files.Delete.
 func (f CrashingFiles) Delete(ctx context.Context, scope authn.LabScope, key string) error {
 	return just(f.P, "delete object", func() error { return f.Files.Delete(ctx, scope, key) })
 }

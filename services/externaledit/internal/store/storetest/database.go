@@ -22,7 +22,7 @@ import (
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// Database is a database of a test's own, with what the platform's core writes into it and what the tests read back.
+// Database is a database for one test, with methods that write what the platform's core writes and that read results.
 type Database struct {
 	*mysql.Store
 
@@ -30,10 +30,10 @@ type Database struct {
 	db *sql.DB
 
 	mu     sync.Mutex
-	events []session.Event // that were encoded, also in transactions that did not commit
+	events []session.Event // all encoded events, including those of transactions that did not commit
 }
 
-// New returns an empty database.
+// New returns an empty test database.
 func New(t testing.TB, c clock.Clock) *Database {
 	t.Helper()
 	return With(t, template.New(t), c)
@@ -46,7 +46,7 @@ func NewDSN(t testing.TB) string {
 	return dsn
 }
 
-// Pool opens a pool, which the caller closes.
+// Pool opens a connection pool, which the caller closes.
 func Pool(t testing.TB, dsn string) *sql.DB {
 	t.Helper()
 	config, err := driver.ParseDSN(dsn)
@@ -60,7 +60,7 @@ func Pool(t testing.TB, dsn string) *sql.DB {
 	return sql.OpenDB(connector)
 }
 
-// With is New over a pool of the caller's.
+// With returns a test database over a pool of the caller.
 func With(t testing.TB, db *sql.DB, c clock.Clock) *Database {
 	t.Helper()
 	d := &Database{t: t, db: db}
@@ -72,7 +72,7 @@ func With(t testing.TB, db *sql.DB, c clock.Clock) *Database {
 	return d
 }
 
-// encode keeps the event and has the message carry its number.
+// encode keeps the event and writes its index into the payload, so that Events finds it again.
 func (d *Database) encode(e session.Event) (outbox.Event, error) {
 	message, err := delivery.Encode(e)
 	d.mu.Lock()
@@ -82,7 +82,7 @@ func (d *Database) encode(e session.Event) (outbox.Event, error) {
 	return message, err
 }
 
-// Events returns what was emitted by transactions that committed, in order.
+// Events returns the events of committed transactions, in order.
 func (d *Database) Events() []session.Event {
 	d.t.Helper()
 	payloads := read[[]byte](d, "SELECT payload FROM outbox_externaledit ORDER BY id")
@@ -101,7 +101,7 @@ type Entry struct {
 	ActorID  int64
 }
 
-// Entries returns the activity log.
+// Entries returns all entries of the activity log.
 func (d *Database) Entries() []Entry {
 	d.t.Helper()
 	found, err := mysqldb.Collect(context.Background(), d.db, "SELECT category, IFNULL(labUserId, 0) FROM ActivityLog ORDER BY id", nil,
@@ -112,7 +112,7 @@ func (d *Database) Entries() []Entry {
 	return found
 }
 
-// Uploads returns how many uploads are announced, copies that sessions begin with included.
+// Uploads returns the number of announced uploads, including copies with which sessions begin.
 func (d *Database) Uploads() int {
 	d.t.Helper()
 	return read[int](d, "SELECT COUNT(*) FROM external_edit_upload")[0]
@@ -135,7 +135,7 @@ func (d *Database) exec(statement string, args ...any) {
 	}
 }
 
-// AddReport adds a report or changes it.
+// AddReport inserts or replaces a report.
 func (d *Database) AddReport(lab int64, r session.Report) {
 	d.t.Helper()
 	d.exec("REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, isSigned, dismissed,"+
@@ -145,21 +145,21 @@ func (d *Database) AddReport(lab int64, r session.Report) {
 		r.BillID, lab, r.BillID, r.DoctorID)
 }
 
-// RemoveReport deletes a report, as the platform's core may.
+// RemoveReport deletes the row of a report, as the platform's core may.
 func (d *Database) RemoveReport(lab, id int64) {
 	d.t.Helper()
 	d.exec("DELETE FROM labReportRelation WHERE id = ? AND labId_id = ?", id, lab)
 }
 
-// AddTemplate adds a template; lab 0 is the platform's.
+// AddTemplate inserts a template; lab 0 means the platform.
 func (d *Database) AddTemplate(lab int64, t session.Template, disabled bool) {
 	d.t.Helper()
 	d.exec("INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",
 		t.ID, lab, t.Path, disabled)
 }
 
-// SetListed has the platform's list of users say, or not say any more, that someone may edit. It leaves a user without
-// the permission; a doctor, of whom the list says no more, is taken from it.
+// SetListed changes whether the platform's list of users permits the author to edit. A user without the permission
+// stays in the list; a doctor without it is removed.
 func (d *Database) SetListed(lab int64, a session.Author, listed bool) {
 	d.t.Helper()
 	permissions := `["x"]`

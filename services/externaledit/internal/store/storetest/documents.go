@@ -9,7 +9,7 @@ import (
 
 const mainType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
 
-// Parts are the names and contents of what a Word document needs that says text.
+// Parts returns the names and contents of the parts that a Word document with this text needs.
 func Parts(text string) [][2]string {
 	return [][2]string{
 		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
@@ -24,8 +24,8 @@ func Parts(text string) [][2]string {
 	}
 }
 
-// Docx is a Word document that says text. Further arguments are names and contents of parts, which are added, replace
-// others, or with the content "-" leave them out.
+// Docx returns a Word document with this text. parts are names and contents of parts to add or replace; the content "-"
+// removes a part.
 func Docx(t testing.TB, text string, parts ...string) []byte {
 	t.Helper()
 	var names []string
@@ -59,7 +59,7 @@ func Docx(t testing.TB, text string, parts ...string) []byte {
 	return b.Bytes()
 }
 
-// PDF is a document of one object and the given lines.
+// PDF returns a PDF with one object and the given lines.
 func PDF(lines string) []byte {
 	return []byte("%PDF-1.7\n1 0 obj <</Type /Catalog>> endobj\n" + lines + "\ntrailer <</Root 1 0 R>>\n%%EOF\n")
 }

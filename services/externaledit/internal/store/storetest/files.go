@@ -39,7 +39,7 @@ func (f *Files) Keys() []string {
 	return slices.Sorted(maps.Keys(f.objects))
 }
 
-// Content returns the object that a URL names, nil when there is none.
+// Content returns the object that a URL names; nil if there is none.
 func (f *Files) Content(url string) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -76,7 +76,7 @@ func (f *Files) Size(_ context.Context, scope authn.LabScope, key string) (int64
 	return int64(len(content)), nil
 }
 
-// Add adds an object.
+// Add stores an object.
 func (f *Files) Add(key string, content []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package storetest holds the suite that every store of external editing passes, and the instruments of crash tests.
+// Package storetest contains the test suite for stores of external editing, and tools for crash tests.
 package storetest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// Subject is one store in all its roles, with what tests put into it beside the use cases.
+// Subject is the store under test in all its roles, with functions that change data as the platform's core does.
 type Subject struct {
 	Editing editing.Reports
 	Uploads upload.Reports
@@ -26,19 +26,19 @@ type Subject struct {
 	Sweep   sweep.Store
 
 	AddReport func(lab int64, r session.Report)
-	// RemoveReport deletes the row, as the platform's core may.
+	// RemoveReport deletes the row of a report, as the platform's core may.
 	RemoveReport func(lab, id int64)
 	AddTemplate  func(lab int64, t session.Template, disabled bool)
-	// SetListed has the list of users say, or not say any more, that someone may edit.
+	// SetListed changes whether the platform's list of users permits the author to edit.
 	SetListed func(lab int64, a session.Author, listed bool)
-	// Events returns the names of what was emitted.
+	// Events returns the names of the emitted events.
 	Events func() []session.EventName
 }
 
-// Now is when everything happens.
+// Now is the time of all actions in tests.
 var Now = time.Date(2026, 11, 22, 8, 0, 0, 123_000_000, time.UTC)
 
-// Scope returns the laboratory's scope.
+// Scope returns the scope of a laboratory.
 func Scope(t testing.TB, lab int64) authn.LabScope {
 	t.Helper()
 	scope, err := authn.Principal{Kind: authn.Service}.Scope(lab)
@@ -48,14 +48,15 @@ func Scope(t testing.TB, lab int64) authn.LabScope {
 	return scope
 }
 
-// Opened is a session of report 7001 of laboratory 12.
+// Opened returns a new session of report 7001 of laboratory 12.
 func Opened() session.Session {
 	return session.Open(session.Opening{LabID: 12, ReportID: 7001, TemplateID: 1, Template: "mem://t.docx",
 		TokenID: "0b9c2f0e-0000-4000-8000-000000000001", Author: session.Author{ID: 77, Name: "Dr. Smith"}},
 		Now, session.Lifetime{Idle: time.Hour, Most: 24 * time.Hour})
 }
 
-// Run checks the store that open makes for each test: empty, but for report 7001 of laboratory 12 and 7101 of 13.
+// Run runs the suite. open returns, for each test, a store that contains only report 7001 of laboratory 12 and report
+// 7101 of laboratory 13.
 func Run(t *testing.T, open func(t *testing.T) Subject) {
 	tests := map[string]func(*testing.T, Subject){
 		"a session reads back":                         sessions,
@@ -90,7 +91,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// inserted opens the session of Opened.
+// inserted inserts the session of Opened and returns it.
 func inserted(t *testing.T, s Subject) session.Session {
 	t.Helper()
 	opened := Opened()
@@ -216,7 +217,7 @@ func listed(t *testing.T, s Subject) {
 			return nil
 		}))
 	}
-	withheld(12, 77, session.PermissionTakeOver, false) // there is no list
+	withheld(12, 77, session.PermissionTakeOver, false) // the laboratory has no list of users
 	for _, a := range []session.Author{user, doctor} {
 		expect(12, 7001, a, false)
 		s.SetListed(12, a, true)
@@ -226,7 +227,7 @@ func listed(t *testing.T, s Subject) {
 			expect(12, 7001, doctor, false)
 			withheld(12, 77, session.PermissionEdit, false)
 			withheld(12, 77, session.PermissionTakeOver, true)
-			withheld(12, 78, session.PermissionEdit, true) // not on the list, or no longer
+			withheld(12, 78, session.PermissionEdit, true) // the laboratory has a list without this user
 			withheld(13, 77, session.PermissionTakeOver, false)
 		}
 		s.SetListed(12, a, false)

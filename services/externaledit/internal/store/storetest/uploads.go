@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// announced announces an upload of the session.
+// announced announces an upload of the session and returns it.
 func announced(t *testing.T, s Subject, of session.Session, number int64) session.Upload {
 	t.Helper()
 	u := session.Upload{LabID: 12, SessionID: of.ID, Number: number, WordKey: "labs/12/w", PDFKey: "labs/12/p",
@@ -52,7 +52,7 @@ func uploads(t *testing.T, s Subject) {
 	if found, err := s.Uploads.Abandon(ctx, Scope(t, 13), second.ID); found || err != nil {
 		t.Errorf("abandon another laboratory's: %t %v", found, err)
 	}
-	must(t, s.Uploads.Forget(ctx, scope, second.ID)) // not abandoned: nothing happens
+	must(t, s.Uploads.Forget(ctx, scope, second.ID)) // not abandoned, so Forget has no effect
 	for range 2 {
 		if found, err := s.Uploads.Abandon(ctx, scope, second.ID); !found || err != nil {
 			t.Errorf("abandon: %t %v", found, err)
@@ -218,7 +218,8 @@ func sweeping(t *testing.T, s Subject) {
 	}
 }
 
-// retention has four saves of a report: the first and the third have the same files, the fourth is linked.
+// retention checks Outdated and Retire with four saves of a report: the first and the third have the same files, the
+// fourth is linked.
 func retention(t *testing.T, s Subject) {
 	ctx, scope := t.Context(), Scope(t, 12)
 	opened := inserted(t, s)
@@ -234,14 +235,14 @@ func retention(t *testing.T, s Subject) {
 	at := Now.Add(10 * time.Hour)
 	for _, c := range []struct {
 		keep session.Retention
-		want []int // of saves
+		want []int // indexes of saves
 	}{
 		{session.Retention{Newest: 4}, nil},
 		{session.Retention{Newest: 2}, []int{0, 1}},
 		{session.Retention{Age: 11 * time.Hour}, nil},
 		{session.Retention{Age: 9 * time.Hour}, []int{0}},
 		{session.Retention{Newest: 3, Age: 8 * time.Hour}, []int{0}},
-		{session.Retention{Age: time.Minute}, []int{0, 1, 2}}, // the linked one stays
+		{session.Retention{Age: time.Minute}, []int{0, 1, 2}}, // the linked save is kept
 	} {
 		got, err := s.Sweep.Outdated(ctx, c.keep, at, 0, 10)
 		must(t, err)
@@ -269,8 +270,8 @@ func retention(t *testing.T, s Subject) {
 			t.Errorf("save %d: retired %t, %d files to delete, %v %v", i, retired, len(stale), err, listing)
 		}
 	}
-	retire(3, false, 0) // linked
-	retire(0, true, 0)  // the third has its files
+	retire(3, false, 0) // it is linked
+	retire(0, true, 0)  // the third save has the same files
 	retire(1, true, 1)
 	retire(2, true, 2)
 	if left, err := s.History.Revisions(

@@ -27,20 +27,20 @@ import (
 // Name is the service's name in logs and tokens.
 const Name = "search"
 
-// Serve runs the service until ctx ends. Logs go to logs.
+// Serve runs the service until ctx ends. It writes logs to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	cfg.Garbage.Delay()
 	runtime.GOMAXPROCS(cfg.processors(runtime.NumCPU()))
 	p := service.Process{
 		Name: Name, Version: version, Config: cfg.process(), Prefix: Prefix, Settings: &cfg,
-		OwnHealth: true, // health and metrics are paths of the documented REST port
+		OwnHealth: true, // health and metrics are served on the documented REST port
 	}
 	return service.Run(ctx, p, logs, func(ctx context.Context, s *service.Service) error {
 		return (&builder{Service: s, cfg: cfg}).build(ctx)
 	})
 }
 
-// builder opens things in the order of its fields.
+// builder opens the parts of the service, in the order of its fields.
 type builder struct {
 	*service.Service
 	cfg Config

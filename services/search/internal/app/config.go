@@ -1,4 +1,4 @@
-// Package app owns the search process: its settings and the list of what runs in it.
+// Package app assembles the search process: its settings, servers and loops.
 package app
 
 import (
@@ -21,7 +21,7 @@ import (
 	elasticstore "github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// Prefix of the service's variables.
+// Prefix is the prefix of the service's environment variables.
 const Prefix = "SEARCH_"
 
 const defaultGRPCPort = 9001
@@ -41,15 +41,15 @@ type Config struct {
 	Limit     limit.Config     `envPrefix:"RATE_LIMIT_"`
 	Freshness freshness.Config `envPrefix:"CDC_"`
 
-	// WorkersCount is how many processors the process uses at most.
+	// WorkersCount is the maximum number of processors that the process uses.
 	WorkersCount int `env:"WORKERS_COUNT" envDefault:"1"`
-	// DefaultSize is how many hits a page has that asks for no size.
+	// DefaultSize is the number of hits per page if a request has no size.
 	DefaultSize int `env:"DEFAULT_SIZE" envDefault:"10"`
-	// CaptureSearchQuery puts what was searched for into spans: never where real patients are.
+	// CaptureSearchQuery records queries in spans. It must be off where there are real patients.
 	CaptureSearchQuery bool `env:"ES_CAPTURE_SEARCH_QUERY" envDefault:"false" danger:"true: names and telephone numbers are in traces"`
 }
 
-// Load reads the settings from environ. Both listeners are on HOST.
+// Load reads the settings from environ. The gRPC and the REST port listen on the same host, HOST.
 func Load(environ []string) (Config, error) {
 	cfg := Config{}
 	cfg.GRPC.GRPCPort = defaultGRPCPort
@@ -58,7 +58,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, err
 }
 
-// Validate refuses what no search could be answered with, and queries in spans in production.
+// Validate rejects settings with which no search would work, and recording queries in production.
 func (c *Config) Validate() error {
 	problems := []error{c.GRPC.TLS.NeededBy("REST_TLS", c.REST.TLS)}
 	if c.WorkersCount < 1 {
@@ -74,15 +74,15 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Admin is where the health paths are: on the REST port.
+// Admin returns the settings of the listener that serves the health paths: the REST port.
 func (c Config) Admin() httpserver.Config {
 	return httpserver.Config{Host: c.REST.Host, AdminPort: c.REST.Port, Profiling: c.REST.Profiling, AdminTLS: c.REST.TLS}
 }
 
-// process returns the settings that every service has; the health paths are on the REST port.
+// process returns the settings that all services have in common. The health paths are served on the REST port.
 func (c *Config) process() service.Config {
 	return service.Config{Admin: c.Admin(), GRPC: c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth}
 }
 
-// processors is how many of the machine's processors the process uses.
+// processors returns how many of the machine's processors the process uses.
 func (c *Config) processors(there int) int { return min(c.WorkersCount, there) }

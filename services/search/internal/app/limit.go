@@ -12,7 +12,7 @@ import (
 	modes "github.com/labplatform/labplatform/services/search/internal/store/redis"
 )
 
-// openLimit counts searches in the cache of the sessions; the mode may be kept in another one.
+// openLimit creates the rate limit. It counts searches in the cache of the sessions. The mode may be in another cache.
 func (b *builder) openLimit() error {
 	metrics := limit.NewMetrics(b.Registry)
 	reader, err := b.modes()
@@ -32,7 +32,7 @@ func (b *builder) openLimit() error {
 	return nil
 }
 
-// modes returns what reads the mode, nil when no cache is named for it.
+// modes returns the reader of the mode; nil if no cache is configured for it.
 func (b *builder) modes() (limit.Reader, error) {
 	client, err := b.cfg.openModes()
 	if err != nil || client == nil {
@@ -42,10 +42,10 @@ func (b *builder) modes() (limit.Reader, error) {
 	return modes.NewModes(client), nil
 }
 
-// openModes connects to the cache that holds the mode; nil when none is named.
+// openModes connects to the cache that holds the mode. It returns nil if none is configured.
 func (c *Config) openModes() (redis.UniversalClient, error) {
 	if !c.Limit.KVURL.IsSet() {
-		return nil, nil // the mode is always normal
+		return nil, nil // without a cache, the mode is always normal
 	}
 	client, err := redisdb.OpenURL(c.Limit.KVURL)
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// ListenerConfig is the service's own REST port.
+// ListenerConfig holds the settings of the service's REST port.
 type ListenerConfig struct {
 	Host string `env:"HOST" envDefault:"127.0.0.1"`
 	Port int    `env:"PORT" envDefault:"8000"`
-	// PathPrefix is stripped from paths that begin with it, as "/search-service"; paths without it are answered too.
+	// PathPrefix is removed from paths that begin with it, such as "/search-service". Paths without it are served as well.
 	PathPrefix string `env:"PATH_PREFIX"`
 	Profiling  bool   `env:"PROFILING" envDefault:"false" danger:"true: profiles show what is in memory"`
-	// TLS encrypts the port, with the certificate that the service shows to others.
+	// TLS encrypts the REST port with the certificate that the service presents to other services.
 	TLS bool `env:"REST_TLS" envDefault:"false" danger:"false: the REST port is not encrypted, unless a proxy does it"`
 }
 
-// Validate refuses prefixes that no path begins with.
+// Validate rejects prefixes with which no path can begin.
 func (c *ListenerConfig) Validate() error {
 	if c.PathPrefix != "" && (!strings.HasPrefix(c.PathPrefix, "/") || strings.HasSuffix(c.PathPrefix, "/")) {
 		return errors.New("PATH_PREFIX must begin with / and not end with it, like /search-service")
@@ -27,7 +27,7 @@ func (c *ListenerConfig) Validate() error {
 	return nil
 }
 
-// handler answers health and metrics for machines, and everything else as the REST paths of the area.
+// handler serves health and metrics to machines, and all other paths from area.
 func (c *ListenerConfig) handler(health, metrics, area http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/health", health)

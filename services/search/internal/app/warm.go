@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// warmable is the index, as readiness needs it.
+// warmable is the part of the index that readiness uses.
 type warmable interface {
 	Ready(ctx context.Context) error
 	Warm(ctx context.Context)
@@ -14,18 +14,18 @@ type warmable interface {
 
 var errWarming = errors.New("the index is searched until the engine is warm; this takes some seconds")
 
-// warmUp makes the process ready once the engine is warm, and warms an engine that recovers while searches continue:
-// they are slow then, and not refused.
+// warmUp reports the process ready once the search engine is warm. It also warms an engine that recovered from a
+// failure. Searches continue meanwhile, because slow responses are better than errors.
 type warmUp struct {
 	index warmable
 
 	mu    sync.Mutex
-	down  bool // guarded by mu; it may have started again
+	down  bool // guarded by mu; the engine did not respond and may have restarted
 	begun bool // guarded by mu
 	warm  bool // guarded by mu
 }
 
-// Ready implements a check of readiness.
+// Ready returns an error until the engine responds and was warmed once. It starts a warm-up when needed.
 func (w *warmUp) Ready(ctx context.Context) error {
 	err := w.index.Ready(ctx)
 	w.mu.Lock()

@@ -1,4 +1,4 @@
-// Package authcount owns the count of credentials: how many sessions and tokens were accepted and refused.
+// Package authcount counts how many sessions and tokens were accepted or rejected.
 package authcount
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// Authenticator turns credentials into a principal; *authn.Authenticator is one.
+// Authenticator converts credentials to a principal. *authn.Authenticator is one.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c authn.Credentials) (authn.Principal, error)
 }
 
-// Counted is an authenticator that counts.
+// Counted is an authenticator that counts its results.
 type Counted struct {
 	next  Authenticator
 	count *prometheus.CounterVec
@@ -24,24 +24,24 @@ type Counted struct {
 
 var _ Authenticator = (*Counted)(nil)
 
-// The labels. A service's token that fails cannot be told from a user's: both are tokens.
+// Label values. An invalid token of a service cannot be distinguished from one of a user.
 const (
 	session = "session"
 	token   = "token"
 	service = "service"
-	none    = "none" // nothing was presented
+	none    = "none" // no credentials
 
 	success     = "success"
 	failure     = "failure"
-	unavailable = "unavailable" // the session store could not be asked
+	unavailable = "unavailable" // the session store was unavailable
 )
 
-// New registers search_auth_total and returns next with every answer counted in it.
+// New registers search_auth_total and returns an authenticator that calls next and counts every result.
 func New(next Authenticator, registry prometheus.Registerer) *Counted {
 	count := telemetry.NewMetrics(registry).Counters("search_auth_total",
 		"Presented credentials, by kind and outcome of the check.",
 		telemetry.By[string]("kind"), telemetry.By[string]("outcome"))
-	for _, series := range [][2]string{ // no others occur
+	for _, series := range [][2]string{ // other combinations do not occur
 		{session, success}, {session, failure}, {session, unavailable}, {token, success}, {token, failure},
 		{service, success}, {none, failure},
 	} {

@@ -1,5 +1,4 @@
-// Package detail owns the detail lookup: one patient as the tables say, shown to anyone who may see the patient and
-// noted in the audit.
+// Package detail reads one patient from the tables for a caller who may see the patient, and logs it in the audit log.
 package detail
 
 import (
@@ -11,13 +10,13 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// ErrNoUser is the answer for a patient who does not exist, is deleted, or is not the caller's to see: it does not tell
-// which.
+// ErrNoUser is returned for a patient who does not exist, is deleted, or may not be seen by the caller. It does not
+// reveal which.
 var ErrNoUser = apperr.New(apperr.NotFound, "USER_NOT_FOUND",
 	"There is no such patient here. Search again: the patient may have been merged or removed.")
 
-// Record is a patient with the places that decide who may see the patient. Lists hold at most 5,000 entries, the newest
-// last.
+// Record is a patient with the affiliations that decide who may see the patient. Lists hold at most 5,000 entries, the
+// newest last.
 type Record struct {
 	search.Person
 	search.Places
@@ -25,34 +24,34 @@ type Record struct {
 
 // Reader reads patients.
 type Reader interface {
-	// Record is ErrNoUser for a patient who is unknown in the laboratory or deleted.
+	// Record returns a patient, or ErrNoUser for a patient who is unknown in the laboratory or deleted.
 	Record(ctx context.Context, lab authn.LabScope, userID int64) (Record, error)
 	// IsReferredBy reports whether one of the patient's bills is assigned to the doctor.
 	IsReferredBy(ctx context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error)
 }
 
-// Limiter admits reading a patient.
+// Limiter limits how many patients a caller may read.
 type Limiter interface {
-	// AdmitRead is nil or TooManyRequests.
+	// AdmitRead counts a read. It returns TooManyRequests beyond the limit.
 	AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error
 }
 
-// Deps is what the use case works with.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Limiter Limiter
 	Reader  Reader
-	// Audit takes one line for every patient who was shown; it must not drop lines by their level.
+	// Audit receives one line for every patient who was shown. It must not drop lines because of their level.
 	Audit *slog.Logger
 }
 
 // UseCase reads patients.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Read returns a patient whom p may see. Errors: Invalid, Forbidden, TooManyRequests, ErrNoUser, and
-// those of the tables.
+// Read returns a patient whom p may see. Errors: Invalid, Forbidden, TooManyRequests, ErrNoUser, and errors of the
+// database.
 func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (search.Person, error) {
 	scope, err := search.ScopeOf(p, 0)
 	if err != nil {
@@ -64,7 +63,7 @@ func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (se
 	return u.Show(ctx, p, scope, userID)
 }
 
-// Show is Read for a caller who was admitted, within scope, which is that of p.
+// Show reads a patient like Read, without checking the rate limit. scope must be that of p.
 func (u *UseCase) Show(
 	ctx context.Context, p authn.Principal, scope search.Scope, userID int64,
 ) (search.Person, error) {
@@ -88,7 +87,7 @@ func (u *UseCase) Show(
 	return record.Person, nil
 }
 
-// note writes who saw whom, by ids alone.
+// note logs who saw whom, by ids only.
 func (u *UseCase) note(ctx context.Context, p authn.Principal, scope search.Scope, userID int64) {
 	u.d.Audit.InfoContext(ctx, "patient was read", "audit", true, "user_id", userID, "lab_id", scope.Lab.LabID(),
 		"credential", credential(p.Kind), "session_type", string(p.SessionType), "actor_id", p.Actor().ID,

@@ -1,4 +1,5 @@
-// Package find owns the search of patients: who may search, how often and at what cost, and what is counted of it.
+// Package find searches patients: it checks who may search and how often, limits the cost of searches, and counts
+// results.
 package find
 
 import (
@@ -11,25 +12,25 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Limiter admits searches.
+// Limiter limits searches.
 type Limiter interface {
-	// Admit tells what the search may cost, or is TooManyRequests.
+	// Admit counts a search and returns what the search may cost, or TooManyRequests.
 	Admit(ctx context.Context, p authn.Principal, lab authn.LabScope) (search.Effort, error)
 }
 
-// Index finds patients. It must never find one outside the scope.
+// Index finds patients. It must never return a patient outside the scope.
 type Index interface {
 	Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error)
 }
 
-// leastSize is the largest page while every search must be cheap.
+// leastSize is the largest page size when the effort is search.Least.
 const leastSize = 10
 
-// Deps is what the use case works with.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Limiter     Limiter
 	Index       Index
-	DefaultSize int // hits of a page that asks for none
+	DefaultSize int // number of hits per page if a request has no size
 	Clock       clock.Clock
 	Metrics     *Metrics
 }
@@ -37,17 +38,17 @@ type Deps struct {
 // UseCase searches.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Command is what a caller asks. LabID is the laboratory that the request names, 0 when it names none.
+// Command is a caller's request. LabID is the laboratory in the request, 0 if the request has none.
 type Command struct {
 	search.Request
 
 	LabID int64
 }
 
-// Answer is what was found, for what, and at what effort.
+// Answer is the result of a search with the checked query and the effort.
 type Answer struct {
 	search.Result
 
@@ -55,14 +56,15 @@ type Answer struct {
 	Effort search.Effort
 }
 
-// Search finds patients that p may see. Errors: Invalid, Forbidden, TooManyRequests, and those of the index.
+// Search finds patients that p may see. Errors: Invalid, Forbidden, TooManyRequests, and errors of the index.
 func (u *UseCase) Search(ctx context.Context, p authn.Principal, c Command) (Answer, error) {
 	answer, err := u.search(ctx, p, c)
 	u.d.Metrics.finished(search.Key(c.Key), answer, err)
 	return answer, err
 }
 
-// errReferring is for logins whose patients the index does not know: it has no doctors of bills.
+// errReferring is for referring doctors: the index does not contain the doctors of bills, so it cannot limit a search
+// to their patients.
 var errReferring = apperr.New(apperr.Forbidden, "NO_SEARCH_FOR_REFERRING_DOCTORS",
 	"Referring doctors cannot search the laboratory's patients; open a patient of your own from a bill or a report")
 
@@ -86,7 +88,8 @@ func (u *UseCase) search(ctx context.Context, p authn.Principal, c Command) (a A
 	return a, err
 }
 
-// query checks the request. With the least effort pages are small, and counted in small pages.
+// query checks the request. With the least effort, it reduces the size of the page; page numbers then count pages of
+// the reduced size.
 func (u *UseCase) query(r search.Request, effort search.Effort) (search.Query, error) {
 	q, err := search.NewQuery(r, u.d.DefaultSize)
 	if err != nil || effort != search.Least || q.Size <= leastSize {
@@ -97,7 +100,7 @@ func (u *UseCase) query(r search.Request, effort search.Effort) (search.Query, e
 	return search.NewQuery(r, u.d.DefaultSize)
 }
 
-// outcome names how a search ended, for the metrics.
+// outcome returns the result of a search as metrics name it.
 func outcome(a Answer, err error) string {
 	_, typed := apperr.From(err)
 	switch {

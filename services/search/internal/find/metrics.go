@@ -10,16 +10,16 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// otherKey stands for a search_key that does not exist: labels never hold what callers wrote.
+// otherKey is the label for unknown search keys, because labels must not contain text of callers.
 const otherKey = "other"
 
-// Metrics counts searches.
+// Metrics counts searches and their results.
 type Metrics struct {
 	queries, zero, buckets *prometheus.CounterVec
 	duration, hits         *prometheus.HistogramVec
 }
 
-// NewMetrics registers the metrics.
+// NewMetrics registers the metrics of searches.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m, key := telemetry.NewMetrics(registry), telemetry.By("key", search.Keys()...)
 	return &Metrics{
@@ -44,7 +44,7 @@ func (m *Metrics) took(ctx context.Context, key search.Key, d time.Duration) {
 	telemetry.Observe(ctx, m.duration.WithLabelValues(string(key)), d.Seconds())
 }
 
-// finished counts a search that asked for key.
+// finished counts a search by key and outcome.
 func (m *Metrics) finished(key search.Key, a Answer, err error) {
 	m.queries.WithLabelValues(label(key), outcome(a, err)).Inc()
 	if err != nil {

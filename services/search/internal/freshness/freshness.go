@@ -1,5 +1,6 @@
-// Package freshness owns how old the data behind the search may be. The connectors of change capture beat through the
-// whole pipeline, and change capture keeps the moment before which every change can be found. Quiet hours age nothing.
+// Package freshness tracks how old the data behind the search may be. Heartbeats of the connectors pass through the
+// whole pipeline, and change capture stores the time up to which all changes can be found. The data does not age while
+// there are no changes.
 package freshness
 
 import (
@@ -14,29 +15,29 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Status is what is known of the data.
+// Status is the state of the data.
 type Status string
 
-// The statuses.
+// States of the data.
 const (
 	Healthy Status = "healthy"
 	Stale   Status = "stale"
-	Unknown Status = "unknown" // it cannot be read, or no heartbeat has come through yet
+	Unknown Status = "unknown" // the age cannot be read, or no heartbeat has passed through yet
 )
 
-// Progress reads how far change capture has come.
+// Progress reads how far change capture has progressed.
 type Progress interface {
-	// CompleteTo returns the moment before which every change can be found, zero while that is not known.
+	// CompleteTo returns the time up to which every change can be found; zero if unknown.
 	CompleteTo(ctx context.Context) (time.Time, error)
 }
 
-// Config holds the documented variables; nest it with envPrefix "CDC_".
+// Config holds the documented variables. Nest it with envPrefix "CDC_".
 type Config struct {
 	StaleThresholdSeconds int `env:"STALE_THRESHOLD_SECONDS" envDefault:"600"`
 	ProbeIntervalSeconds  int `env:"PROBE_INTERVAL_SECONDS" envDefault:"30"`
 }
 
-// Validate refuses intervals that could tell nothing.
+// Validate rejects a probe interval that is below 1 s or not below the threshold.
 func (c *Config) Validate() error {
 	if c.ProbeIntervalSeconds < 1 || c.StaleThresholdSeconds <= c.ProbeIntervalSeconds {
 		return errors.New("CDC_PROBE_INTERVAL_SECONDS must be at least 1 and below CDC_STALE_THRESHOLD_SECONDS")
@@ -44,7 +45,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Deps is what a Watch works with.
+// Deps are the dependencies of a Watch.
 type Deps struct {
 	Config   Config
 	Progress Progress
@@ -52,22 +53,22 @@ type Deps struct {
 	Log      *slog.Logger
 }
 
-// Watch knows how old the data is.
+// Watch tracks the age of the data. Its methods may be called from several goroutines.
 type Watch struct {
 	d       Deps
 	started time.Time
 
-	mu       sync.RWMutex // guards what follows
-	complete time.Time    // up to when the index is complete; zero while that was never known
-	probed   time.Time    // when the last probe ended; zero before the first
-	failed   bool         // the last probe told nothing
+	mu       sync.RWMutex // guards the following fields
+	complete time.Time    // time up to which the index is complete; zero if never known
+	probed   time.Time    // end of the last probe; zero before the first
+	failed   bool         // the last probe failed
 }
 
-// New returns a watch that knows nothing yet.
+// New returns a watch without a result; Run probes.
 func New(d Deps) *Watch { return &Watch{d: d, started: d.Clock.Now(), failed: true} }
 
-// Run probes until ctx ends, and soon again while it learns nothing: after a start the connectors may not have beaten
-// yet.
+// Run probes until ctx ends. It probes more often while probes fail, because after a start the connectors may not have
+// sent a heartbeat yet.
 func (w *Watch) Run(ctx context.Context) error {
 	return lifecycle.Repeat(ctx, w.pause, w.d.Log, "freshness", func(ctx context.Context) error {
 		w.RunOnce(ctx)
@@ -75,7 +76,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	})
 }
 
-// retryEvery is how long a probe that told nothing is rested from.
+// retryEvery is the interval after a failed probe.
 const retryEvery = 2 * time.Second
 
 func (w *Watch) pause() time.Duration {
@@ -88,10 +89,10 @@ func (w *Watch) pause() time.Duration {
 	return interval
 }
 
-// probeTimeout is how long a probe may take.
+// probeTimeout is the maximum duration of a probe.
 const probeTimeout = 5 * time.Second
 
-// RunOnce probes once.
+// RunOnce makes one probe and stores its result.
 func (w *Watch) RunOnce(ctx context.Context) {
 	probing, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -110,7 +111,7 @@ func (w *Watch) RunOnce(ctx context.Context) {
 	w.probed, w.failed = w.d.Clock.Now(), err != nil
 }
 
-// probe asks change capture.
+// probe reads the progress of change capture.
 func (w *Watch) probe(ctx context.Context) (time.Time, error) {
 	complete, err := w.d.Progress.CompleteTo(ctx)
 	if err != nil {
@@ -125,12 +126,12 @@ func (w *Watch) probe(ctx context.Context) (time.Time, error) {
 // Report is the cdc object of GET /health.
 type Report struct {
 	Status           Status     `json:"status"`
-	DataAgeSeconds   *float64   `json:"data_age_seconds"` // null while it was never known
+	DataAgeSeconds   *float64   `json:"data_age_seconds"` // null if never known
 	ThresholdSeconds int        `json:"threshold_seconds"`
 	LastProbeAt      *time.Time `json:"last_probe_at"` // null before the first probe
 }
 
-// Report tells what is known now. The age grows between probes, and continues growing when they fail.
+// Report returns the present state. The age keeps growing between probes and while they fail.
 func (w *Watch) Report() Report {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -154,8 +155,8 @@ func (w *Watch) Report() Report {
 	return r
 }
 
-// age is what the metric shows: while nothing was ever known, the time since the start, which the age is at least as
-// far as this process can tell; so an alert on it also fires when the pipeline never ran.
+// age returns the value of the metric. If the age was never known, it returns the time since the start, a lower bound,
+// so that an alert also fires if the pipeline never ran.
 func (w *Watch) age(r Report) float64 {
 	if r.DataAgeSeconds != nil {
 		return *r.DataAgeSeconds

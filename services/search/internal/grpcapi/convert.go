@@ -10,17 +10,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// shown is how many entries of each list a hit shows: the newest.
+// shown is the maximum number of entries, the newest, of each list in a hit.
 const shown = 20
 
-// spelling is one name of a field and what was given by it, nil when nothing was.
+// spelling is one alias of a field with its value in the request, nil if absent.
 type spelling[T comparable] struct {
 	name  string
 	value *T
 }
 
-// given returns what the spellings of one field agree on, nil when none was given. Two that differ are an error:
-// guessing which was meant would search for the wrong patient.
+// given returns the common value of a field's aliases, nil if none was sent. It returns an error if two aliases differ,
+// because guessing could search for the wrong patient.
 func given[T comparable](spellings ...spelling[T]) (*T, error) {
 	var first spelling[T]
 	for _, s := range spellings {
@@ -38,17 +38,17 @@ func given[T comparable](spellings ...spelling[T]) (*T, error) {
 
 func commandOf(in *searchv1.SearchUsersRequest) (find.Command, error) {
 	text, err := given(
-		spelling[string]{"query", in.Query},              //nolint:protogetter // given or not
-		spelling[string]{"search_text", in.SearchText},   //nolint:protogetter // given or not
-		spelling[string]{"search_value", in.SearchValue}, //nolint:protogetter // given or not
-		spelling[string]{"q", in.Q},                      //nolint:protogetter // given or not
+		spelling[string]{"query", in.Query},              //nolint:protogetter // a pointer, because absent differs from empty
+		spelling[string]{"search_text", in.SearchText},   //nolint:protogetter // a pointer, because absent differs from empty
+		spelling[string]{"search_value", in.SearchValue}, //nolint:protogetter // a pointer, because absent differs from empty
+		spelling[string]{"q", in.Q},                      //nolint:protogetter // a pointer, because absent differs from empty
 	)
 	if err != nil {
 		return find.Command{}, err
 	}
 	size, err := given(
-		spelling[int32]{"size", in.Size},   //nolint:protogetter // given or not
-		spelling[int32]{"limit", in.Limit}, //nolint:protogetter // given or not
+		spelling[int32]{"size", in.Size},   //nolint:protogetter // a pointer, because absent differs from zero
+		spelling[int32]{"limit", in.Limit}, //nolint:protogetter // a pointer, because absent differs from zero
 	)
 	if err != nil {
 		return find.Command{}, err
@@ -77,7 +77,7 @@ func found(a find.Answer, today time.Time) *searchv1.SearchUsersResponse {
 		TotalRelation: "eq",
 		TookMs:        a.Took.Milliseconds(),
 		Size:          int32(a.Query.Size),
-		From:          int32(a.Query.From), // both are at most search.MaxResults
+		From:          int32(a.Query.From), // at most search.MaxResults, as is Size
 		SearchKey:     string(a.Query.Key),
 		Degraded:      a.Partial || a.Effort != search.Full,
 		Buckets: &searchv1.SearchBuckets{
@@ -171,7 +171,7 @@ func date(text string) *string {
 
 const perSecond = 1000
 
-// seconds turns milliseconds into whole seconds, downwards also before 1970.
+// seconds converts milliseconds to whole seconds. It rounds down, also before 1970.
 func seconds(millis int64) int64 {
 	s := millis / perSecond
 	if millis%perSecond < 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// NumberFinder finds what a number names.
+// NumberFinder finds the items that have a number.
 type NumberFinder interface {
 	Find(ctx context.Context, p authn.Principal, c lookup.Command) (lookup.Answer, error)
 }
@@ -21,7 +21,7 @@ type LoginReader interface {
 	Laboratory(ctx context.Context, p authn.Principal) (login.Laboratory, error)
 }
 
-// LookUp finds what a number names.
+// LookUp returns the patients, bills and reports that have a number.
 func (s *Server) LookUp(ctx context.Context, in *searchv1.LookUpRequest) (*searchv1.LookUpResponse, error) {
 	found, err := s.d.Numbers.Find(ctx, authn.FromContext(ctx), lookup.Command{
 		Number: in.GetNumber(), BillID: in.GetBillId(), ReportID: in.GetLabReportId(),
@@ -57,7 +57,7 @@ func match(m lookup.Match, today time.Time) *searchv1.LookUpMatch {
 	return out
 }
 
-// GetLogin describes the caller's login.
+// GetLogin returns the caller's login and laboratory.
 func (s *Server) GetLogin(ctx context.Context, _ *searchv1.GetLoginRequest) (*searchv1.GetLoginResponse, error) {
 	p := authn.FromContext(ctx)
 	lab, err := s.d.Logins.Laboratory(ctx, p)

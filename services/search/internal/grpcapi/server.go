@@ -1,5 +1,5 @@
-// Package grpcapi is the gRPC transport of the search: who, what, decode, call, encode. convert.go is the border with
-// protobuf.
+// Package grpcapi serves the gRPC API of the search: it identifies the caller, calls the use cases, and converts
+// requests and responses. All conversions are in convert.go.
 package grpcapi
 
 import (
@@ -23,13 +23,13 @@ type Reader interface {
 	Read(ctx context.Context, p authn.Principal, userID int64) (search.Person, error)
 }
 
-// Deps is what the server calls.
+// Deps are the dependencies of the server.
 type Deps struct {
 	Finder  Finder
 	Reader  Reader
 	Numbers NumberFinder
 	Logins  LoginReader
-	Clock   clock.Clock // ages are of today
+	Clock   clock.Clock // ages of patients are computed for its present day
 }
 
 // Server answers the RPCs of search.
@@ -39,10 +39,10 @@ type Server struct {
 	d Deps
 }
 
-// New returns the server.
+// New returns a server with the dependencies d.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// SearchUsers finds patients.
+// SearchUsers finds the patients that match a text.
 func (s *Server) SearchUsers(
 	ctx context.Context, in *searchv1.SearchUsersRequest,
 ) (*searchv1.SearchUsersResponse, error) {
@@ -59,7 +59,7 @@ func (s *Server) SearchUsers(
 
 var errUserID = apperr.InvalidField("user_id", "user_id must be a positive integer")
 
-// GetUser reads a patient.
+// GetUser returns one patient.
 func (s *Server) GetUser(ctx context.Context, in *searchv1.GetUserRequest) (*searchv1.GetUserResponse, error) {
 	if in.GetUserId() <= 0 {
 		return nil, errUserID

@@ -9,21 +9,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/ratelimit"
 )
 
-// KeyPrefix begins the keys of the counts: search:rate:<laboratory>:<kind>:<id>:<window in milliseconds>.
+// KeyPrefix is the prefix of the counters' keys: search:rate:<laboratory>:<kind>:<id>:<window in milliseconds>.
 const KeyPrefix = "search:rate:"
 
 const (
-	// counterPatience is several times what the cache needs, and little for a search that waits: a cache whose disk is
-	// slow for a moment answers late, and this process knows itself what passed it.
+	// counterPatience is the timeout of the shared counter. It is several times the normal latency of the cache, yet short
+	// for a search. After it, this process counts by itself.
 	counterPatience = 25 * time.Millisecond
 	counterRest     = 2 * time.Second
 	warnEvery       = time.Minute
 )
 
-// NewCounter counts in shared, which all processes ask, and in the memory of this process while shared does not answer:
-// a cache that is unavailable must neither stop the search nor open it.
+// NewCounter counts in shared, which all processes use, and in the memory of this process while shared does not
+// respond. An unavailable cache must neither block searches nor remove the limit.
 func NewCounter(shared ratelimit.Limiter, m *Metrics, log *slog.Logger, c clock.Clock) Counter {
-	var warned atomic.Int64 // when, nanoseconds since the epoch
+	var warned atomic.Int64 // time of the last warning, in nanoseconds since the epoch
 	return ratelimit.NewFailover(ratelimit.FailoverConfig{
 		Timeout: counterPatience, Cooldown: counterRest,
 		Failed: func(err error) {

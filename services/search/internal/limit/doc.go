@@ -1,5 +1,5 @@
-// Package limit owns how much searching is allowed: how many searches a minute someone may make, and how much each may
-// cost the index. Operators turn both down by a mode in the cache, without a restart.
+// Package limit limits how many searches a user may make per minute, and how much each may cost the index. Operators
+// lower both limits with a mode in the cache, without a restart.
 package limit
 
 import (
@@ -8,20 +8,20 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Mode is how much load the index can take, as an operator says.
+// Mode is the load that the index may take. Operators set it.
 type Mode string
 
-// The modes.
+// Modes, as stored in the cache.
 const (
 	Normal    Mode = "normal"
 	Degraded  Mode = "degraded"
 	Emergency Mode = "emergency"
 )
 
-// Modes lists them.
+// Modes returns all modes.
 func Modes() []Mode { return []Mode{Normal, Degraded, Emergency} }
 
-// ParseMode reads what an operator wrote; nothing means Normal.
+// ParseMode parses a mode. An empty text means Normal. It returns false for an unknown mode.
 func ParseMode(text string) (Mode, bool) {
 	switch m := Mode(strings.TrimSpace(text)); m {
 	case "":
@@ -32,7 +32,7 @@ func ParseMode(text string) (Mode, bool) {
 	return "", false
 }
 
-// Effort is what a search may cost in the mode.
+// Effort returns how much a search may cost in the mode.
 func (m Mode) Effort() search.Effort {
 	switch m {
 	case Degraded:

@@ -16,12 +16,12 @@ import (
 
 const window = time.Minute
 
-// Counter counts attempts; ratelimit's limiters are such.
+// Counter counts attempts within a window. The limiters of package ratelimit are counters.
 type Counter interface {
 	Allow(ctx context.Context, key string, limit int, window time.Duration) (ratelimit.Decision, error)
 }
 
-// Deps is what a Limit works with.
+// Deps are the dependencies of a Limit.
 type Deps struct {
 	Config  Config
 	Counter Counter
@@ -29,13 +29,14 @@ type Deps struct {
 	Metrics *Metrics
 }
 
-// Limit admits searches.
+// Limit limits searches and reads of patients.
 type Limit struct{ d Deps }
 
-// New returns the limit.
+// New returns a limit with the dependencies d.
 func New(d Deps) *Limit { return &Limit{d: d} }
 
-// Admit counts a search of p and tells what it may cost. The error is TooManyRequests with the time to wait.
+// Admit counts a search of p and returns what it may cost. Beyond the limit it returns TooManyRequests with the time to
+// wait.
 func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope) (search.Effort, error) {
 	mode := l.d.Watch.Mode()
 	perMinute := l.d.Config.PerMinuteIn(mode)
@@ -51,8 +52,8 @@ func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope
 	return mode.Effort(), nil
 }
 
-// AdmitRead counts that p reads one patient. The limit is wide for normal work, and narrow for a caller that reads a
-// whole laboratory number by number. The error is TooManyRequests with the time to wait.
+// AdmitRead counts that p reads one patient. The limit is high enough for normal work, but stops a caller that reads
+// all patients of a laboratory number by number. Beyond it, the error is TooManyRequests with the time to wait.
 func (l *Limit) AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error {
 	decision, err := l.d.Counter.Allow(ctx, "read:"+subject(p, lab), l.d.Config.ReadsPerMinute, window)
 	if err != nil {
@@ -76,7 +77,7 @@ func refused(mode Mode, perMinute int) *apperr.Error {
 		"The search is under load and takes %d searches a minute. Wait a moment and search again.", perMinute)
 }
 
-// subject names who is acting within the laboratory, however the credential came: a session and a token of one person
+// subject identifies the person within the laboratory, for any kind of credential: a session and a token of one person
 // share a limit.
 func subject(p authn.Principal, lab authn.LabScope) string {
 	return strconv.FormatInt(lab.LabID(), 10) + ":" + actor(p)
@@ -96,10 +97,10 @@ func actor(p authn.Principal) string {
 	case p.CCID != 0:
 		return named("collection_center", p.CCID) + login(p)
 	}
-	return "login" + login(p) // an instrument interface of the laboratory
+	return "login" + login(p) // an instrument interface of the laboratory has no id
 }
 
-// login returns a hash of the user name: it tells logins without a number apart and does not reveal the name.
+// login returns a hash of the user name, which distinguishes logins without an id and does not reveal the name.
 func login(p authn.Principal) string {
 	const shown = 8
 	sum := sha256.Sum256([]byte(p.Username))

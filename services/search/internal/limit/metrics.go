@@ -6,14 +6,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// Metrics counts decisions and shows the mode.
+// Metrics counts decisions of the limit and shows its mode.
 type Metrics struct {
 	modes             *prometheus.GaugeVec
 	unread, decisions *prometheus.CounterVec
 	failovers         prometheus.Counter
 }
 
-// NewMetrics registers the metrics.
+// NewMetrics registers the metrics of the limit.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m, mode := telemetry.NewMetrics(registry), telemetry.By("mode", Modes()...)
 	return &Metrics{

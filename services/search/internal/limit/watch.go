@@ -10,21 +10,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Reader reads what an operator set.
+// Reader reads the mode that an operator set.
 type Reader interface {
-	// Mode returns the text of the mode, "" when none is set.
+	// Mode returns the text of the mode, "" if none is set.
 	Mode(ctx context.Context) (string, error)
 }
 
 const (
-	// keep is how long the last mode holds when none can be read: a cache that is unavailable for good must not leave
-	// everybody limited.
+	// keep is how long the last mode is used while none can be read. After it the mode is normal, because a cache that
+	// stays unavailable must not keep all users limited.
 	keep = time.Minute
-	// patience is how long one reading may take.
+	// patience is the timeout of one reading.
 	patience = time.Second
 )
 
-// WatchDeps is what a Watch works with. Reader nil: the mode is always normal.
+// WatchDeps are the dependencies of a Watch. With a nil Reader, the mode is always normal.
 type WatchDeps struct {
 	Reader  Reader
 	Every   time.Duration
@@ -33,11 +33,11 @@ type WatchDeps struct {
 	Metrics *Metrics
 }
 
-// Watch knows the present mode.
+// Watch keeps the present mode. Its methods may be called from several goroutines.
 type Watch struct {
 	d WatchDeps
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	mode    Mode
 	read    time.Time // when the mode was last read
 	failing bool      // the last reading failed
@@ -57,7 +57,7 @@ func (w *Watch) Mode() Mode {
 	return w.mode
 }
 
-// Run reads the mode at intervals until ctx ends.
+// Run reads the mode every WatchDeps.Every until ctx ends.
 func (w *Watch) Run(ctx context.Context) error {
 	if w.d.Reader == nil {
 		<-ctx.Done()
@@ -95,7 +95,8 @@ func (w *Watch) settle(ctx context.Context, mode Mode) {
 	w.change(ctx, mode)
 }
 
-// miss keeps the last mode for some time. One log line stands for a row of failures.
+// miss handles a failed reading. It keeps the last mode for keep, then returns to Normal. A series of failures is
+// logged once.
 func (w *Watch) miss(ctx context.Context, cause string, attrs ...any) {
 	w.d.Metrics.missed(cause)
 	w.mu.Lock()
@@ -109,7 +110,7 @@ func (w *Watch) miss(ctx context.Context, cause string, attrs ...any) {
 	}
 }
 
-// change needs w.mu.
+// change sets the mode. The caller holds w.mu.
 func (w *Watch) change(ctx context.Context, mode Mode) {
 	if mode != w.mode {
 		w.d.Log.WarnContext(ctx, "rate limit mode changed", "from", w.mode, "to", mode)

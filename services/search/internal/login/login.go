@@ -1,4 +1,4 @@
-// Package login describes the caller's own login, so that a page shows who is logged in and where.
+// Package login returns the caller's login and laboratory, so that a page can show who is logged in where.
 package login
 
 import (
@@ -11,7 +11,7 @@ import (
 type Laboratory struct {
 	ID       int64
 	Name     string
-	Timezone string // IANA name
+	Timezone string // IANA name of the time zone
 }
 
 // Reader reads laboratories.
@@ -22,10 +22,10 @@ type Reader interface {
 // UseCase describes logins.
 type UseCase struct{ reader Reader }
 
-// New returns the use case.
+// New returns a use case that reads from r.
 func New(r Reader) *UseCase { return &UseCase{reader: r} }
 
-// Laboratory returns the laboratory of p. Errors: Invalid for a login of no laboratory, and those of the tables.
+// Laboratory returns the laboratory of p. Errors: Invalid for a login without a laboratory, and errors of the database.
 func (u *UseCase) Laboratory(ctx context.Context, p authn.Principal) (Laboratory, error) {
 	lab, err := p.Scope(0)
 	if err != nil {

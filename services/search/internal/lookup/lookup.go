@@ -1,5 +1,5 @@
-// Package lookup finds what a printed number names: a patient, bill, order, sample or report, each with its patient, so
-// that a person sees whose it is before acting on it.
+// Package lookup finds what a printed number belongs to: a patient, bill, order, sample or report. Each result includes
+// its patient, so that users see whose it is before they act on it.
 package lookup
 
 import (
@@ -16,37 +16,37 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// MaxNamed is how many rows of each kind are shown.
+// MaxNamed is the maximum number of rows of each kind in a result.
 const MaxNamed = 50
 
-// indexPatience is how long the index may keep a number waiting that the tables know.
+// indexPatience is the maximum wait for the index if the tables have found the number.
 const indexPatience = 300 * time.Millisecond
 
-// Sight is what a login sees: patients of the scope, by the registration or any bill, and bills.
+// Sight defines what a login may see: patients of the scope, by their registration or any bill, and bills.
 type Sight struct {
 	search.Scope
 
 	Bills sight.Sight
 }
 
-// Reader reads the tables. Every method reads what one login sees of one laboratory.
+// Reader reads the tables. Every method returns only what one login may see in one laboratory.
 type Reader interface {
-	// Named returns the rows that have the number; of each kind the newest, at most MaxNamed+1.
+	// Named returns the rows that have the number: of each kind the newest, at most MaxNamed+1.
 	Named(ctx context.Context, s Sight, n Number) ([]Named, error)
-	// OfPatients returns the reports of these patients that have the number where the tables have no index of it: the
-	// manual number of a sample, and the number of a report form; of each the newest, at most MaxNamed+1.
+	// OfPatients returns the reports of these patients whose manual sample number or report form number is n, because
+	// these columns have no index. It returns the newest of each kind, at most MaxNamed+1.
 	OfPatients(ctx context.Context, s Sight, userIDs []int64, n Number) ([]Named, error)
-	// ByID returns the bill or the report with an id; none if there is none.
+	// ByID returns the bill or the report with an id, or no row if there is none.
 	ByID(ctx context.Context, s Sight, kind Kind, id int64) ([]Named, error)
-	// Bills returns bills.
+	// Bills returns bills by id.
 	Bills(ctx context.Context, s Sight, ids []int64) ([]BillRow, error)
-	// Reports returns at most 200 reports of each bill, and the reports with these ids, each once and in their order.
+	// Reports returns at most 200 reports of each bill, and the reports with these ids, each once and ordered by id.
 	Reports(ctx context.Context, s Sight, billIDs, ids []int64) ([]ReportRow, error)
 }
 
 // Patients reads a patient whom the caller may see.
 type Patients interface {
-	// Show is ErrNoUser for a patient out of the caller's scope.
+	// Show returns a patient, or ErrNoUser for a patient out of the caller's scope.
 	Show(ctx context.Context, p authn.Principal, scope search.Scope, userID int64) (search.Person, error)
 }
 
@@ -60,7 +60,7 @@ type Limiter interface {
 	AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error
 }
 
-// Deps is what the use case works with.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Limiter  Limiter
 	Reader   Reader
@@ -71,10 +71,10 @@ type Deps struct {
 // UseCase looks up numbers.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Command is what a caller asks for: exactly one of its fields.
+// Command is a caller's request. Exactly one field is set.
 type Command struct {
 	Number   string
 	BillID   int64
@@ -84,18 +84,18 @@ type Command struct {
 var errOneOf = apperr.InvalidField("number",
 	"Give number, bill_id or lab_report_id: exactly one of them, and ids above 0.")
 
-// Answer is what p may see of the things that a number or an id names.
+// Answer holds the matches that the caller may see.
 type Answer struct {
 	Matches    []Match
-	More       bool // it names more than that
-	Incomplete bool // the index did not say whether it names more
+	More       bool // there are more matches than returned
+	Incomplete bool // the index did not respond, so there may be more matches
 }
 
 var errNotAsked = apperr.New(apperr.Unavailable, "SEARCH_UNAVAILABLE",
 	"Nothing was found, but not everything could be searched. Try again in a moment.")
 
-// Find returns what p may see of the things that a number or an id names. Errors: Invalid, Forbidden, TooManyRequests,
-// those of the tables, and those of the index when nothing was found without it.
+// Find returns the matches of a number or an id that p may see. Errors: Invalid, Forbidden, TooManyRequests, and errors
+// of the database; if nothing was found without the index, also those of the index.
 func (u *UseCase) Find(ctx context.Context, p authn.Principal, c Command) (Answer, error) {
 	scope, err := search.ScopeOf(p, 0)
 	if err != nil {
@@ -128,16 +128,16 @@ func (u *UseCase) Find(ctx context.Context, p authn.Principal, c Command) (Answe
 	return Answer{Matches: matches, More: more || all.more, Incomplete: all.missing != nil}, nil
 }
 
-// found is the rows with a number.
+// found holds the rows that have a number.
 type found struct {
 	rows    []Named
 	more    bool
-	missing error // why the index did not say everything
+	missing error // error of the index, if its results are missing or incomplete
 }
 
 type reading func(context.Context, Sight) (found, error)
 
-// parse returns how the rows are read.
+// parse checks the command and returns the function that reads its rows.
 func (u *UseCase) parse(c Command) (reading, error) {
 	given := 0
 	for _, has := range []bool{c.Number != "", c.BillID != 0, c.ReportID != 0} {
@@ -171,14 +171,14 @@ func (u *UseCase) parse(c Command) (reading, error) {
 	return func(ctx context.Context, s Sight) (found, error) { return u.named(ctx, s, n, q) }, nil
 }
 
-// indexed is what the index said.
+// indexed is the response of the index.
 type indexed struct {
 	search.Result
 	err error
 }
 
-// named reads the rows with a number: those of the columns that have an index, and those of the patients whom the index
-// finds by the others. Both are asked at once.
+// named returns the rows that have a number: from the columns with a database index and, through the search index, from
+// the others. It queries both concurrently.
 func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) (found, error) {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -191,7 +191,7 @@ func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) 
 		return found{}, err
 	}
 	late := patience.C
-	if len(rows) == 0 { // then the index alone can know
+	if len(rows) == 0 { // the tables found nothing, so only the index can: wait for it
 		late = nil
 	}
 	select {
@@ -202,7 +202,7 @@ func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) 
 	}
 }
 
-// ask asks the index. A panic is an error, because no interceptor guards this goroutine.
+// ask searches the index. It turns a panic into an error, because no interceptor covers this goroutine.
 func (u *UseCase) ask(ctx context.Context, scope search.Scope, q search.Query) (i indexed) {
 	defer func() {
 		if recover() != nil {
@@ -213,7 +213,7 @@ func (u *UseCase) ask(ctx context.Context, scope search.Scope, q search.Query) (
 	return i
 }
 
-// unite adds the reports of the patients whom the index found.
+// unite adds the reports of the patients that the index found.
 func (u *UseCase) unite(ctx context.Context, s Sight, n Number, rows []Named, i indexed) (found, error) {
 	all := found{rows: rows, more: i.Total > int64(len(i.Hits)), missing: i.err}
 	if i.Partial {
@@ -231,7 +231,7 @@ func (u *UseCase) unite(ctx context.Context, s Sight, n Number, rows []Named, i 
 	return all, err
 }
 
-// matches adds patients, bills and reports, and leaves out what belongs to patients whom p may not see.
+// matches adds patients, bills and reports to the rows, and omits rows of patients whom p may not see.
 func (u *UseCase) matches(ctx context.Context, p authn.Principal, s Sight, rows []Named) ([]Match, error) {
 	bills, reports, err := u.details(ctx, s, rows)
 	if err != nil {
@@ -257,7 +257,7 @@ func (u *UseCase) matches(ctx context.Context, p authn.Principal, s Sight, rows 
 	return matches, nil
 }
 
-// details reads the bills of rows, and the reports that rows name.
+// details reads the bills of the rows, and the reports that the rows refer to.
 func (u *UseCase) details(ctx context.Context, s Sight, rows []Named) ([]BillRow, []ReportRow, error) {
 	var billIDs, whole, reportIDs []int64
 	for _, row := range rows {
@@ -279,7 +279,7 @@ func (u *UseCase) details(ctx context.Context, s Sight, rows []Named) ([]BillRow
 	return bills, reports, err
 }
 
-// person returns a patient, nil for one whom p may not see. people has the patients that were asked for before.
+// person returns a patient, or nil if p may not see the patient. people caches the results.
 func (u *UseCase) person(
 	ctx context.Context, p authn.Principal, scope search.Scope, id int64, people map[int64]*search.Person,
 ) (*search.Person, error) {

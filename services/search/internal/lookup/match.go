@@ -7,10 +7,10 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Kind is what a number names.
+// Kind is the kind of item that a number belongs to.
 type Kind string
 
-// The kinds, in the order of an answer.
+// Kinds, in the order of a result.
 const (
 	Patient Kind = "patient"
 	Bill    Kind = "bill"
@@ -19,20 +19,20 @@ const (
 	Report  Kind = "report"
 )
 
-// Named is one row that has the number.
+// Named is one row that has the requested number.
 type Named struct {
 	Kind     Kind
-	Number   string // as the row has it
+	Number   string // as stored
 	UserID   int64
 	BillID   int64 // 0 for a patient
 	ReportID int64 // 0 for patients, bills and orders
 }
 
-// kinds in the order of an answer.
+// kinds are all kinds in the order of a result.
 var kinds = []Kind{Patient, Bill, Order, Sample, Report}
 
-// newest sorts rows by kind, the newest of each first, and leaves at most MaxNamed of each; more reports whether there
-// are others.
+// newest sorts rows by kind, the newest of each first, and keeps at most MaxNamed of each kind. more reports whether
+// rows were dropped.
 func newest(rows []Named) (kept []Named, more bool) {
 	slices.SortFunc(rows, func(a, b Named) int {
 		return cmp.Or(
@@ -70,19 +70,19 @@ type ReportRow struct {
 	TestID      int64
 	TestName    string
 	SampleID    string
-	CellCounter bool // cells of this test are counted
+	CellCounter bool // cells of this test are counted in the cell counter
 }
 
-// Match is something with the number: a patient, or reports of one bill.
+// Match is one item with the number: a patient, or reports of one bill.
 type Match struct {
 	Kind    Kind
 	Number  string
 	Patient search.Person
-	Bill    *BillRow // nil for a patient, and for a report whose bill the login does not see
+	Bill    *BillRow // nil for a patient, and for a report whose bill the login may not see
 	Reports []ReportRow
 }
 
-// group unites the reports of a sample that are on one bill. Groups are in the order of their first rows.
+// group combines the reports of a sample that are on one bill. Groups have the order of their first rows.
 func group(rows []Named) [][]Named {
 	var groups [][]Named
 	for _, row := range rows {
@@ -98,7 +98,8 @@ func group(rows []Named) [][]Named {
 	return groups
 }
 
-// reportsOf returns the reports that the rows of a group name: the named ones, or all of the bill and its patient.
+// reportsOf returns the reports that the rows of a group refer to: reports by id, or all reports of a bill and its
+// patient.
 func reportsOf(rows []Named, all []ReportRow) []ReportRow {
 	var reports []ReportRow
 	for _, report := range all {

@@ -10,13 +10,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// maxRunes is the length of the longest number that the tables hold.
+// maxRunes is the maximum length of a number in the tables.
 const maxRunes = 64
 
-// Number is a number as it was typed or scanned, in the forms in which the tables may hold it.
+// Number is a typed or scanned number in the forms in which the tables may store it.
 type Number struct {
-	Texts  []string // as read, in capital and in small letters; at least one
-	Digits int64    // its value; 0 if it has other characters than digits, or is too large for an id
+	Texts  []string // as read, in upper and in lower case, without duplicates
+	Digits int64    // its numeric value; 0 if it has other characters than digits, or is too large for an id
 }
 
 var (
@@ -24,8 +24,8 @@ var (
 	errTooLong  = apperr.InvalidField("number", "A number has at most 64 characters. Type or scan one number at a time.")
 )
 
-// ParseNumber reads a number. Digits and dashes of any script are read as those of ASCII; control and format
-// characters, which scanners add, are ignored.
+// ParseNumber parses a number. It converts digits and dashes of any script to ASCII, and ignores control and format
+// characters, which scanners add.
 func ParseNumber(text string) (Number, error) {
 	text = userindex.Typed(text)
 	switch {

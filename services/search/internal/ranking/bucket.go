@@ -6,19 +6,20 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Filter is a bucket and the query that finds its hits.
+// Filter is a bucket with the query that finds its hits.
 type Filter struct {
 	Bucket search.Bucket
 	Found  Query
 }
 
-// Buckets returns what each bucket but that of patients holds: exclusively, and as Reason decides for each hit. Nil
-// when all hits are patients'. old: the index is of the older schema.
+// Buckets returns a filter for each bucket except search.Patient, which holds the rest. Each hit is in exactly one
+// bucket, the one that Reason returns. The result is nil if all hits belong to search.Patient. old is set if the index
+// has the older schema.
 func (p *Plan) Buckets(old bool) []Filter {
 	groups := p.groups()
 	var filters []Filter
 	for _, b := range search.Buckets() {
-		if b == search.Patient { // it holds the rest
+		if b == search.Patient { // holds all other hits
 			continue
 		}
 		if q, ok := decide(groups, b); ok {
@@ -28,7 +29,8 @@ func (p *Plan) Buckets(old bool) []Filter {
 	return filters
 }
 
-// decide finds what the first group that holds it puts into b. False when no group does.
+// decide returns the query for the hits of bucket b: a hit belongs to the bucket of the first group that finds it. It
+// returns false if no group has this bucket.
 func decide(groups []group, b search.Bucket) (Query, bool) {
 	if !slices.ContainsFunc(groups, func(g group) bool { return g.bucket == b }) {
 		return Query{}, false
@@ -41,13 +43,13 @@ func decide(groups []group, b search.Bucket) (Query, bool) {
 	return either(mine...), true
 }
 
-// leading returns what the first groups of a kind find, and the groups behind them.
+// leading returns the queries of the first groups that fulfil kind, and the remaining groups.
 func leading(groups []group, kind func(group) bool) ([]Query, []group) {
 	n := slices.IndexFunc(groups, func(g group) bool { return !kind(g) })
 	if n < 0 {
 		n = len(groups)
 	}
-	size := 1 // and room for what is decided later
+	size := 1 // with capacity for the query of later groups
 	for _, g := range groups[:n] {
 		size += len(g.found)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// shows reports whether a card shows what a query finds. sure is false for what cannot be seen on it: forms of names by
-// their sound, with a typing error or joined.
+// shows reports whether the card contains what the query finds. sure is false if the card cannot tell: for sounds,
+// typing errors and joined forms of names.
 func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
 	switch q.Kind {
 	case AnyOf:
@@ -54,7 +54,8 @@ func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
 	return false, true
 }
 
-// comparisonOf returns how values of a field are compared with what is asked.
+// comparisonOf returns the function that compares values of a field with searched texts, by the kind of field and query
+// and the part of the field.
 func comparisonOf(of search.Kind, kind Kind, part string) func(value, asked string) bool {
 	switch {
 	case of == search.Phone:
@@ -95,7 +96,7 @@ func sameText(value, asked string) bool { return userindex.Fold(value) == userin
 
 func equalTo(word, asked string) bool { return word == asked }
 
-// everyWordOf reports whether each word that is asked is like a word of the value.
+// everyWordOf reports whether each searched word is like a word of the value.
 func everyWordOf(asked, value string, like func(word, asked string) bool) bool {
 	words := userindex.Written(value)
 	all := userindex.Written(asked)
@@ -107,7 +108,7 @@ func everyWordOf(asked, value string, like func(word, asked string) bool) bool {
 	return len(all) > 0
 }
 
-// values returns what the pipeline writes into a field.
+// values returns the values that the pipeline indexes in a field.
 func values(card *userindex.Card, field string) []string {
 	switch search.Field(field) {
 	case search.FullName:
@@ -146,7 +147,8 @@ func values(card *userindex.Card, field string) []string {
 	return nil
 }
 
-// identified reports whether an identifier has one of the forms that are asked for, each under its field.
+// identified reports whether an identifier of the card has one of the searched forms. A searched form begins with its
+// field: "field:form".
 func identified(card *userindex.Card, asked []string) bool {
 	for _, a := range asked {
 		field, form, _ := strings.Cut(a, ":")
@@ -160,7 +162,8 @@ func identified(card *userindex.Card, asked []string) bool {
 	return false
 }
 
-// holdsDigits is false when an identifier cannot have a form: most end here, without the work of making its forms.
+// holdsDigits reports whether an identifier may have a form, without computing its forms. It rejects most identifiers
+// by one digit.
 func holdsDigits(id, form string) bool {
 	last := strings.LastIndexFunc(form, unicode.IsDigit)
 	return last < 0 || strings.ContainsRune(id, rune(form[last]))

@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Compiler makes plans of texts.
+// Compiler compiles texts into plans.
 type Compiler struct {
-	Codes []string // country codes of telephone numbers
+	Codes []string // country codes of telephone numbers, as digits
 }
 
-// searched is how many fields the key of all has.
+// searched is the number of fields of search.All.
 var searched = len(search.Fields())
 
-// First plans a search without typing errors.
+// First returns the plan of a search without typing errors.
 func (c Compiler) First(typed string, fields []search.Field, effort search.Effort) Plan {
 	t := parse(typed)
 	p := Plan{
@@ -44,11 +44,12 @@ func (c Compiler) First(typed string, fields []search.Field, effort search.Effor
 	return p
 }
 
-// usualClauses is how many most texts have; a slice that grows is copied.
+// usualClauses is the initial capacity for clauses, enough for most texts, so that the slice is not copied as it grows.
 const usualClauses = 48
 
-// Second plans what is done when the first search finds few: words of names may sound alike or have typing errors. It
-// finds again what first does, where that is not empty. False when no word may.
+// Second returns the plan for a text whose first search found few patients: words of names may sound alike or have
+// typing errors. It also contains the clauses of first, which may be the empty plan. It returns false if no word can be
+// matched that way.
 func (c Compiler) Second(first Plan, typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
 	return c.like(first, typed, fields, effort, near)
 }
@@ -63,7 +64,7 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 		asked: first.asked,
 	}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
-		if !strings.ContainsFunc(typed, isNoName) { // a mere name
+		if !strings.ContainsFunc(typed, isNoName) { // the text contains a name only
 			fields = []search.Field{search.FullName}
 		}
 		if words := c.wordClauses(t, fields, r); len(words) > 0 {
@@ -79,8 +80,8 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 	return p, ok
 }
 
-// Third plans what is done when no one at all was found: long words of names may have two errors. False when none is
-// long enough.
+// Third returns the plan for a text for which no patient was found: long words of names may have two typing errors. It
+// returns false if no word is long enough.
 func (c Compiler) Third(typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
 	words := parse(userindex.Describe(typed).Name).words
 	long := func(w string) bool { return mayBeWrong(w) && utf8.RuneCountInString(w) >= minTwo }
@@ -90,13 +91,14 @@ func (c Compiler) Third(typed string, fields []search.Field, effort search.Effor
 	return c.like(Plan{}, typed, fields, effort, far)
 }
 
-// A name of several words that are long enough rarely has ten patients: its first search will not be the last.
+// Limits of IsSeldom.
 const (
 	minNames   = 2
-	minLetters = 3 // of each word
+	minLetters = 3 // letters per word
 )
 
-// IsSeldom reports whether a text is hardly found ten times.
+// IsSeldom reports whether a text rarely has ten hits, so that a second search is likely: it has at least two words,
+// none of them short.
 func IsSeldom(typed string) bool {
 	words := parse(typed).words
 	short := func(w string) bool { return utf8.RuneCountInString(w) < minLetters }

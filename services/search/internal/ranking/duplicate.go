@@ -8,9 +8,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Duplicates plans the search for who may be the person of a text. Anyone who has the same birth date and the same
-// telephone number is, whatever the name: people marry, and are written down in many ways. Anyone who has one of them
-// is when half of the name agrees, an initial and a joined name too.
+// Duplicates returns the plan that finds possible duplicates of a person. Patients with the same birth date and the
+// same telephone number are found whatever their name, because people marry and names are written in many ways.
+// Patients with only one of them equal are found if half of the name matches, where initials and joined names count.
 func (c Compiler) Duplicates(q search.Query) Plan {
 	var p Plan
 	names := userindex.Written(q.Identity.Name)
@@ -20,7 +20,7 @@ func (c Compiler) Duplicates(q search.Query) Plan {
 		return p
 	}
 	all, half := alikeNames(names)
-	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2} // implies half of it
+	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2} // a match implies half
 	p.agreeing, p.names = same, names
 	if len(birth) > 0 && len(number) > 0 {
 		p.clauses = append(p.clauses, clause{tier: tierWhole, field: search.DateOfBirth,
@@ -33,10 +33,11 @@ func (c Compiler) Duplicates(q search.Query) Plan {
 	return p
 }
 
-// halfNamed is what half of the name adds to the score of who agrees in everything else, and less than it nothing does.
+// halfNamed is the fraction that a match of half the name adds to a hit with equal birth date and telephone number.
+// Every agreement of names adds at least this.
 const halfNamed = 0.3
 
-// sameness is one thing in which two registrations of a person agree.
+// sameness is a field in which two registrations of a person may agree, with the query that finds agreeing patients.
 type sameness struct {
 	field search.Field
 	found Query
@@ -67,15 +68,15 @@ func (c Compiler) sameNumber(q search.Query) []sameness {
 		for _, number := range q.Identity.Phones {
 			t := parse(number)
 			t.coded = true
-			numbers = append(numbers, c.phones(t, f)[0].found) // the closest
+			numbers = append(numbers, c.phones(t, f)[0].found) // the first clause is the closest one
 		}
 		all = append(all, sameness{f, either(numbers...)})
 	}
 	return all
 }
 
-// alikeNames finds names with all of the words, and with half of them: as they are spelled, as they sound, with a
-// typing error, as an initial, or joined.
+// alikeNames returns queries for names with all of the words, and with half of them. A word may match as spelled, by
+// its sound, with a typing error, as an initial, or joined with another.
 func alikeNames(names []string) (all, half Query) {
 	pieces := make([]word, len(names))
 	for i, name := range names {

@@ -11,9 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// forms adds to all how the text is found that the index holds in other forms than it was typed in: names that are
-// joined or apart, names beside titles, identifiers with other separators, and digits from the middle of a telephone
-// number.
+// forms appends clauses for forms that differ from the typed text: names whose words are joined or split, names beside
+// titles, identifiers with other separators, and digits from the middle of a telephone number.
 func forms(all []clause, t text, fields []search.Field) []clause {
 	compact := compacts(t)
 	for _, f := range fields {
@@ -32,7 +31,7 @@ func forms(all []clause, t text, fields []search.Field) []clause {
 	return all
 }
 
-// joined finds names whose words are apart in other places than those of the text.
+// joined returns the clause for names whose words are split at other places than in the text.
 func joined(t text, f search.Field) []clause {
 	words := userindex.Words(t.whole)
 	if len(words) == 0 || len(words) > maxWords || strings.ContainsFunc(t.whole, isNoName) {
@@ -51,7 +50,8 @@ func joinedWays(words []string) Query {
 	return either(ways...)
 }
 
-// described finds the names of a text that says more about a person: it ranks, and excludes no one.
+// described returns the clause for the names in a text that also describes a person. The description only ranks hits
+// and excludes none.
 func described(t text, f search.Field) []clause {
 	person := userindex.Describe(t.whole)
 	words := userindex.Words(person.Name)
@@ -85,14 +85,15 @@ func nearerAsSaid(p *userindex.Person) []nearer {
 	return all
 }
 
-// ages are the ways to write an age of so many years.
+// ages returns the ways to write an age in years.
 func ages(years int) []string {
 	return []string{fmt.Sprintf("%d Y", years), fmt.Sprintf("%dY", years), fmt.Sprint(years)}
 }
 
 const minCompact = 3
 
-// compacts returns the text without what separates the parts of an identifier. Nil when it can be none.
+// compacts returns the text without the separators of an identifier. It returns nil if the text cannot be an
+// identifier.
 func compacts(t text) []string {
 	if !strings.ContainsFunc(t.whole, unicode.IsDigit) || strings.ContainsRune(t.whole, '@') {
 		return nil
@@ -100,7 +101,8 @@ func compacts(t text) []string {
 	return slices.DeleteFunc(userindex.Compact(t.whole), func(form string) bool { return len(form) < minCompact })
 }
 
-// compacted finds an identifier by forms that lack what separates its parts, or its last segment.
+// compacted returns the clause for identifiers that equal one of forms without their separators, or by their last
+// segment.
 func compacted(forms []string, f search.Field) []clause {
 	if len(forms) == 0 || slices.Contains(numbered, f) {
 		return nil
@@ -112,15 +114,16 @@ func compacted(forms []string, f search.Field) []clause {
 	return []clause{{tier: tierJoined, field: f, found: equal(userindex.Identifiers, values)}}
 }
 
-// Letters of a word from which it may have typing errors when nothing stands beside it. Too many names differ from a
-// short one by a letter: it may only lack one, and from minLone letters on have two in the wrong order.
+// Minimum letters for typing errors in a word without another word beside it. Many short names differ in one letter
+// only. Below minLone, one letter may be missing; from minLone on, two letters may also be swapped; from minLoneWrong
+// on, any typing error is allowed.
 const (
 	minLone      = 5
 	minLoneWrong = 7
 )
 
-// misspelled finds names with a word that differs by a typing error from each word of a piece. alone: the text has no
-// other piece.
+// misspelled returns a query for names that have, for each word of piece, a word that differs by a typing error. alone
+// is set if the text has no other piece. It returns false if a word is too short.
 func misspelled(piece string, alone bool) (Query, bool) {
 	var all []Query
 	for _, w := range userindex.Words(piece) {
@@ -141,7 +144,7 @@ func misspelled(piece string, alone bool) (Query, bool) {
 	return every(all...), len(all) > 0
 }
 
-// swapped returns a word with two neighbouring letters exchanged, in each way.
+// swapped returns all variants of a word with two neighbouring letters exchanged.
 func swapped(word string) []string {
 	var all []string
 	letters := []rune(word)

@@ -8,14 +8,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// layout says where the index holds what queries compare. They speak of a field of a patient and of its parts:
-// "contact", and of it "prefix", "suffix" and "middle".
+// layout describes where the index stores what queries compare. Queries name a field of a patient or a part of it, such
+// as "contact" and "contact.prefix", "contact.suffix" and "contact.middle".
 type layout struct {
-	old    bool // the index is of the older schema, which has other forms of sounds
-	family bool // fields that are compared alike are compared as one: the index holds their values in one as well
+	old    bool // the index has the older schema, with other sound forms
+	family bool // search the fields of one kind together, in a field of the index that holds the values of all of them
 }
 
-// placedIn asks what the index holds in place of the query's field.
+// placedIn converts the query to the fields of the index.
 func (q *Query) placedIn(l layout) Query {
 	if len(q.Of) > 0 || len(q.More) > 0 {
 		to := *q
@@ -38,7 +38,7 @@ func (q *Query) placedIn(l layout) Query {
 	return q.ofIdentifier(p, l)
 }
 
-// placed does it for several, and leaves out queries that then ask the same.
+// placed converts queries and removes those that are then equal.
 func placed(queries []Query, l layout) []Query {
 	if len(queries) == 0 {
 		return nil
@@ -53,7 +53,7 @@ func placed(queries []Query, l layout) []Query {
 	return all
 }
 
-// compacted asks for forms of identifiers whichever field they are of.
+// compacted returns the query for the same identifier forms in any field.
 func (q *Query) compacted() Query {
 	to := *q
 	to.Field, to.Texts = userindex.Compacted, make([]string, len(q.Texts))
@@ -63,7 +63,8 @@ func (q *Query) compacted() Query {
 	return to
 }
 
-// oldSounds asks for the forms of the older schema. A text that has none there finds no one.
+// oldSounds returns the query for the sound forms of the older schema. If the text has none, the query finds no
+// patient.
 func (q *Query) oldSounds() Query {
 	to := *q
 	to.Field, to.Texts = userindex.OldSounds, userindex.OldSoundForms(q.Heard)
@@ -73,7 +74,8 @@ func (q *Query) oldSounds() Query {
 	return to
 }
 
-// ofPhone: digits from the middle are where some of the last ones begin.
+// ofPhone converts a query for a telephone number. Digits from the middle are found as beginnings of the indexed
+// endings.
 func (q *Query) ofPhone(p place, l layout) Query {
 	to := *q
 	switch {
@@ -95,7 +97,7 @@ func (q *Query) ofIdentifier(p place, l layout) Query {
 		to.Kind, to.Field = Begins, userindex.Beginnings
 		to.Texts = []string{userindex.BeginningForm(p.base, q.Texts[0])}
 	case !l.family:
-	case q.Kind == Begins && utf8.RuneCountInString(q.Texts[0]) > userindex.MaxForm: // the index cuts beginnings
+	case q.Kind == Begins && utf8.RuneCountInString(q.Texts[0]) > userindex.MaxForm: // longer than indexed beginnings
 	case q.Kind == Begins:
 		to.Kind, to.Field = AllWords, wholePrefix
 	default:

@@ -8,15 +8,15 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// manyPieces is how many things a text must say so that two of them may be wrong; from fewPieces on, one may.
+// Limits of Last: of a text with fewPieces or more pieces, one may be missing in a patient; of manyPieces or more, two.
 const (
 	fewPieces  = 3
 	manyPieces = 5
 )
 
-// Last plans what is done at the end for a text that says one thing too many: most of what it says is found. The names
-// of relatives, labels and the like are not asked for. more reports that the text says more than was asked for before;
-// ok is false when this would ask the same again.
+// Last returns the plan for a text that contains something the patient does not have: it finds patients that match most
+// of the text. Names of relatives, labels and the like are ignored. more is set if the text says more than the earlier
+// plans search for. ok is false if the plan would find nothing new.
 func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bool) {
 	said := search.Say(typed)
 	var pieces []word
@@ -50,7 +50,7 @@ func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bo
 	return Plan{byWord: []wordly{{tier: tierMost, words: pieces, least: least}}}, said.More, true
 }
 
-// All adds to the last plan of a search those before it, whose hits stand above.
+// All returns the last plan of a search together with the first and second plan, whose hits rank higher.
 func (c Compiler) All(last Plan, q search.Query) Plan {
 	first := c.First(q.Text, q.Fields, search.Full)
 	if both, ok := c.Second(first, q.Text, q.Fields, search.Full); ok {
@@ -60,8 +60,8 @@ func (c Compiler) All(last Plan, q search.Query) Plan {
 	return first
 }
 
-// namePiece is a word of a name as it is typed, as it sounds, or with one typing error. alone: the text says nothing
-// else about a patient.
+// namePiece returns the places of a word of a name: as typed, by its sound, or with one typing error. alone is set if
+// the text has no other piece.
 func namePiece(name string, alone bool) word {
 	if utf8.RuneCountInString(name) == 1 {
 		return word{{search.FullName, match(string(search.FullName), name), 0.9, nil}}
@@ -73,7 +73,7 @@ func namePiece(name string, alone bool) word {
 	return w
 }
 
-// withInitials lets a word of a name also be found by its first letter, which alone is not enough.
+// withInitials adds the first letter of each word as a place. An initial alone is not enough to find a patient.
 func withInitials(pieces []word, names []string) {
 	for i, name := range names {
 		if letter, size := utf8.DecodeRuneInString(name); size < len(name) {
@@ -83,7 +83,7 @@ func withInitials(pieces []word, names []string) {
 	}
 }
 
-// bornPiece is any of the days or years of birth.
+// bornPiece returns the places of the birth dates or years of birth.
 func bornPiece(said *search.Said) word {
 	var born word
 	if len(said.Births) > 0 {
@@ -95,8 +95,8 @@ func bornPiece(said *search.Said) word {
 	return born
 }
 
-// numberPiece is any of the numbers, in the fields that the text names, or the birth date that one may
-// be. Of several each is meant whole: they are beginnings of too many.
+// numberPiece returns the places of all numbers: in the fields that the text names, or as a birth date if the number
+// may be one. With several numbers, only whole numbers match, because too many numbers begin with one of them.
 func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field, named bool) word {
 	var all word
 	for _, number := range numbers {

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Match grades a hit by the weakest step that was needed for it, so that no one takes a guess for the person who was
-// asked for.
+// Match returns the grade of a hit: that of the weakest comparison needed to find it, so that users do not mistake a
+// guess for the person they searched for.
 func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
 	if p.agreeing != nil {
 		return nameMatch(p.names, card)
@@ -38,7 +38,7 @@ func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
 	return search.Part
 }
 
-// weakest is the grade of the word that needed most.
+// weakest returns the grade of the word with the weakest match.
 func (p *Plan) weakest(card *userindex.Card, of tier) search.Match {
 	weakest := search.Exact
 	for i := range p.byWord {
@@ -52,8 +52,8 @@ func (p *Plan) weakest(card *userindex.Card, of tier) search.Match {
 	return weakest
 }
 
-// match is how a word stands on the card: the closest of its places that shows, else by its sound or with an error.
-// alone: the text has no other word.
+// match returns how the card matches the word: by the closest place that the card shows, otherwise by sound or with a
+// typing error. alone is set if the text has no other word.
 func (w word) match(card *userindex.Card, alone bool) search.Match {
 	closest, piece := search.Typo, ""
 	for i := range w {
@@ -79,7 +79,8 @@ func (w word) match(card *userindex.Card, alone bool) search.Match {
 	return closest
 }
 
-// writtenMatch grades a name whose words are joined or apart: one in another script only sounds alike.
+// writtenMatch returns the grade of a name whose words are joined or split. A name in another script counts as similar
+// in sound.
 func writtenMatch(named string, card *userindex.Card) search.Match {
 	forms := userindex.Names(userindex.Written(card.FullName))
 	begins := func(word string) bool {
@@ -93,7 +94,7 @@ func writtenMatch(named string, card *userindex.Card) search.Match {
 	return search.Sound
 }
 
-// soundsIn reports whether each word of a part of a name has the sound of one on the card.
+// soundsIn reports whether each word of piece sounds like a word of the card's name.
 func soundsIn(piece string, card *userindex.Card, alone bool) bool {
 	have := userindex.SoundForms(card.FullName)
 	words := userindex.SoundTexts(piece, alone)
@@ -102,7 +103,7 @@ func soundsIn(piece string, card *userindex.Card, alone bool) bool {
 	})
 }
 
-// nameMatch grades how well the name matches in a search for duplicates, where other fields agree already.
+// nameMatch returns how well the name matches in a search for duplicates, whose other fields agree already.
 func nameMatch(names []string, card *userindex.Card) search.Match {
 	have := userindex.Written(card.FullName)
 	weakest := search.Exact

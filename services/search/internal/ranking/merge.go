@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// merge makes as few queries of ways as find the same with the same scores, one for each score.
+// merge combines ways into as few queries as possible, one per score, that find the same patients with the same scores.
 func merge(ways []way, l layout) []Query {
 	merged := make([]Query, 0, min(len(ways), int(tiers)))
 	for _, w := range ways {
@@ -21,13 +21,13 @@ func merge(ways []way, l layout) []Query {
 	return merged
 }
 
-// way is a query and what its hits score.
+// way is a query with the score of its hits.
 type way struct {
 	found *Query
 	score float64
 }
 
-// addAlternatives adds what other finds to the alternatives of q, each once.
+// addAlternatives adds the alternatives of other to those of q, without duplicates.
 func (q *Query) addAlternatives(other *Query, l layout) {
 	if other.Kind == AnyOf {
 		for i := range other.Of {
@@ -50,7 +50,7 @@ func (q *Query) addAlternatives(other *Query, l layout) {
 }
 
 func union(a, b []string) []string {
-	all := slices.Clip(a) // an addition copies it
+	all := slices.Clip(a) // forces append to copy a
 	for _, s := range b {
 		if !slices.Contains(all, s) {
 			all = append(all, s)
@@ -59,7 +59,7 @@ func union(a, b []string) []string {
 	return all
 }
 
-// same reports whether two queries ask the same.
+// same reports whether two queries are equal.
 func (q *Query) same(other *Query) bool {
 	return q.Kind == other.Kind && q.Field == other.Field && q.Score == other.Score &&
 		slices.Equal(q.Texts, other.Texts) && allSame(q.Of, other.Of) && allSame(q.More, other.More)

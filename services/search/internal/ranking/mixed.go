@@ -7,17 +7,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// reach is how far a word of the text may be from a word of a name.
+// reach is the permitted difference between a word of the text and a word of a name.
 type reach uint8
 
 const (
 	asTyped reach = iota
-	near          // it sounds so, or has one typing error
-	far           // it has two
+	near          // sounds alike, or one typing error
+	far           // two typing errors
 )
 
-// wordClauses says where each word of the text may be found. Nil when the text has one word and none may be wrong, or
-// too many, or when one of its words can be found nowhere.
+// wordClauses returns the places of each word of the text. It returns nil for a text with one word unless r permits
+// differences, for too many words, and if a word has no place.
 func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
 	pieces := joinDigits(t.words)
 	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && r == asTyped {
@@ -38,7 +38,7 @@ func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
 	return all
 }
 
-// joinDigits makes one piece of the parts of a telephone number.
+// joinDigits joins the parts of a telephone number to one piece.
 func joinDigits(of []string) []string {
 	var pieces []string
 	joined := false
@@ -53,7 +53,8 @@ func joinDigits(of []string) []string {
 	return pieces
 }
 
-// places says where in a field a word may be found. What is equal begins so too. alone: the text has no other word.
+// places returns the places of a word in a field. Equal values are found by their beginning. alone is set if the text
+// has no other word.
 func (c Compiler) places(piece text, f search.Field, r reach, alone bool) []leaf {
 	switch f.Kind() {
 	case search.Name:
@@ -74,7 +75,7 @@ func (c Compiler) places(piece text, f search.Field, r reach, alone bool) []leaf
 	return nil
 }
 
-// nameLeaves says where a word of a name may be found. alone: the text has no other word.
+// nameLeaves returns the places of a word of a name. alone is set if the text has no other word.
 func nameLeaves(piece string, f search.Field, r reach, alone bool) []leaf {
 	leaves := []leaf{{f, match(string(f), piece), 0.9, nil}, {f, match(prefix(f), piece), 0.6, nil}}
 	if r == asTyped {
@@ -104,8 +105,8 @@ func nameLeaves(piece string, f search.Field, r reach, alone bool) []leaf {
 	return leaves
 }
 
-// soundOf finds names with a word of the same sound, beside those with a word that begins so. False when the piece has
-// no sound.
+// soundOf returns a query for names with a word of the same sound or, if the piece has several parts, also with a word
+// that begins with a part. It returns false if the piece has no sound.
 func soundOf(piece string, alone bool) (Query, bool) {
 	if parts, ok := spoken(piece); ok && len(parts) == 1 {
 		return sounding(parts[0], alone)
@@ -113,7 +114,8 @@ func soundOf(piece string, alone bool) (Query, bool) {
 	return bySound(parse(piece), alone)
 }
 
-// sounding finds names that sound like a part of a text. False when it has no sound. alone: the text has no other part.
+// sounding returns a query for names that sound like a part of a text. It returns false if the part has no sound. alone
+// is set if the text has no other part.
 func sounding(part string, alone bool) (Query, bool) {
 	var all []Query
 	for _, forms := range userindex.SoundTexts(part, alone) {

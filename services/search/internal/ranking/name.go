@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	minFuzzy = 4 // letters of a word that may have a typing error
-	// maxWords bounds what a text may cost word by word; longer ones are compared as names only.
+	minFuzzy = 4 // minimum letters of a word that may have a typing error
+	// maxWords limits the cost of comparisons word by word. Longer texts are compared as names only.
 	maxWords = 6
 )
 
-// names finds the text in the words of a name.
+// names returns the clauses for the text as a name.
 func names(t text, f search.Field, effort search.Effort) []clause {
 	if len(t.words) == 0 {
 		return wholeName(t, f)
@@ -38,7 +38,7 @@ func wholeName(t text, f search.Field) []clause {
 	return []clause{{tier: tierName, field: f, found: equal(string(f)+".keyword", texts)}}
 }
 
-// lastBegins finds what someone has typed so far: whole words, and the beginning of another one.
+// lastBegins returns the clause for a name that is still being typed: whole words, and the beginning of another word.
 func lastBegins(t text, f search.Field) clause {
 	head, tail := t.words[:len(t.words)-1], t.words[len(t.words)-1]
 	c := clause{tier: tierLast, field: f, found: match(prefix(f), tail)}
@@ -49,7 +49,7 @@ func lastBegins(t text, f search.Field) clause {
 	return c
 }
 
-// inOrder prefers names with the words next to each other.
+// inOrder ranks names higher that have the words next to each other.
 func inOrder(f search.Field, of []string) []nearer {
 	if len(of) < 2 {
 		return nil
@@ -57,7 +57,7 @@ func inOrder(f search.Field, of []string) []nearer {
 	return []nearer{{compare(Adjacent, string(f), strings.Join(of, " ")), 0.5}}
 }
 
-// wholeWords prefers names with more of the words as they were typed.
+// wholeWords ranks names higher that have more of the words as typed.
 func wholeWords(f search.Field, of []string) []nearer {
 	if len(of) < 2 || len(of) > maxWords {
 		return nil
@@ -69,8 +69,8 @@ func wholeWords(f search.Field, of []string) []nearer {
 	return each
 }
 
-// alike prefers, among names of the same sound, names that are spelled so, or begin with half or with three quarters of
-// the letters.
+// alike ranks names of the same sound higher if they are spelled as typed, or begin with half or three quarters of the
+// letters.
 func alike(f search.Field, of []string) []nearer {
 	if len(of) > maxWords {
 		return nil
@@ -88,8 +88,8 @@ func alike(f search.Field, of []string) []nearer {
 	return each
 }
 
-// bySound finds names with a word of the same sound, or one that begins so, for each word. False when no word has a
-// sound. alone: there is no other word.
+// bySound returns a query for names that have, for each word, a word of the same sound or one that begins with it. It
+// returns false if no word has a sound. alone is set if the text has no other word.
 func bySound(t text, alone bool) (Query, bool) {
 	var all []Query
 	sounds := false
@@ -110,8 +110,8 @@ func bySound(t text, alone bool) (Query, bool) {
 	return every(all...), sounds
 }
 
-// mayBeWrong reports whether a word may hold a typing error: a name of at least minFuzzy letters, not an identifier
-// or an address.
+// mayBeWrong reports whether a word may have a typing error: it is a name of at least minFuzzy letters, not an
+// identifier or an e-mail address.
 func mayBeWrong(w string) bool {
 	return utf8.RuneCountInString(w) >= minFuzzy && !strings.ContainsFunc(w, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’.,-", r)
@@ -120,7 +120,7 @@ func mayBeWrong(w string) bool {
 
 func prefix(f search.Field) string { return prefixes[f] }
 
-// prefixes are the names of the fields that hold beginnings.
+// prefixes are the names of the index fields that hold beginnings, by field.
 var prefixes = partNames("prefix")
 
 func partNames(part string) map[search.Field]string {

@@ -7,18 +7,18 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Digits by which the index finds telephone numbers.
+// Numbers of digits by which the index finds telephone numbers.
 const (
 	minFirst = 3
 	maxFirst = 15
 	minLast  = 4
-	maxLast  = 10 // a national number: who has all of them has the telephone
-	// minNational is how many digits remain of a whole number without its country code, or without the 0 in its place.
+	maxLast  = 10 // length of a national number, which identifies the telephone
+	// minNational is the minimum number of digits of a complete number without its country code or the leading 0.
 	minNational = 9
 )
 
-// phones finds a text of digits as a number, with or without a country code, or by its first or last digits. The
-// closest comes first.
+// phones returns the clauses for digits as a telephone number, with or without a country code, or as its first or last
+// digits. The closest clause is first.
 func (c Compiler) phones(t text, f search.Field) []clause {
 	if t.digits == "" {
 		return nil
@@ -47,8 +47,8 @@ func (c Compiler) phones(t text, f search.Field) []clause {
 	return all
 }
 
-// supposed finds telephones like what remains of a number when its first digits are taken for a country code that no
-// one typed. Most such numbers are of cards and tubes.
+// supposed returns the clause for telephone numbers that equal the digits without their first ones, as if these were a
+// country code. It ranks low, because most such digits are the number of a card or a tube.
 func supposed(digits string, rest []string, f search.Field) clause {
 	c := clause{tier: tierPerson, field: f, found: ends(f, digits)}
 	if len(rest) > 0 {
@@ -58,7 +58,7 @@ func supposed(digits string, rest []string, f search.Field) clause {
 	return c
 }
 
-// phoneParts finds a number by its first or last digits.
+// phoneParts returns queries for the first or last digits of a telephone number.
 func (c Compiler) phoneParts(digits string, f search.Field) []Query {
 	parts := c.begins(digits, f)
 	if len(digits) >= minLast {
@@ -80,13 +80,13 @@ func (c Compiler) begins(digits string, f search.Field) []Query {
 	return parts
 }
 
-// ends compares the last digits, at most ten of them.
+// ends returns a query for the last digits, at most ten of them.
 func ends(f search.Field, digits string) Query { return match(suffixes[f], digits) }
 
 var suffixes = partNames("suffix")
 
-// forms returns the ways to write digits: as they are, without a country code when at least keep digits remain, and
-// with each country code in front of those.
+// forms returns the ways to write digits: unchanged, without a country code if at least keep digits remain, and each of
+// these with each country code.
 func (c Compiler) forms(digits string, keep int) []string {
 	national := []string{digits}
 	for _, code := range c.Codes {
@@ -106,14 +106,15 @@ func (c Compiler) forms(digits string, keep int) []string {
 }
 
 const (
-	minAbroad   = 8  // digits of a national number behind a country code
-	minCountry  = 11 // digits of a number that begins with one
-	maxCountry  = 3  // digits of a country code
+	minAbroad   = 8  // minimum digits of a national number after a country code
+	minCountry  = 11 // minimum digits of a number with a country code
+	maxCountry  = 3  // maximum digits of a country code
 	twoDigits   = "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98"
 	trunkPrefix = "0"
 )
 
-// abroad returns how a number with a country code is written in its country, where it is registered so.
+// abroad returns how a number with a country code may be registered in its country: without the code, and with a 0
+// instead.
 func abroad(digits string) []string {
 	digits = strings.TrimPrefix(digits, "00")
 	if len(digits) < minCountry || digits[0] == '0' {

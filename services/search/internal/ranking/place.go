@@ -5,15 +5,15 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// place is a part of a field that not every layout holds under the name by which queries ask for it.
+// place describes a part of a field whose name in the index differs between layouts.
 type place struct {
 	base, part string
-	ofAll      string // its name in what holds the values of all such fields
-	phone      bool   // of a telephone number; else of an identifier or an address
-	alone      string // of a telephone number: its name where the field is compared alone
+	ofAll      string // name of the part in the index field that holds the values of all fields of this kind
+	phone      bool   // part of a telephone number; otherwise of an identifier or an e-mail address
+	alone      string // for telephone numbers: name of the part if the field is searched alone
 }
 
-// movable are these places by the names that queries ask for.
+// movable are the places by the field names that queries use.
 var movable = movableOf()
 
 func movableOf() map[string]place {

@@ -7,37 +7,37 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Plan is all the ways in which a text may find a patient.
+// Plan contains all ways in which a text may find a patient.
 type Plan struct {
 	clauses []clause
 	byWord  []wordly
-	whole   bool // every field is compared
-	// agreeing are what the search for duplicates compares: the ones that hold are why a hit was found.
+	whole   bool // all fields are searched
+	// agreeing are the fields that a search for duplicates compares. Those that agree are the reason of a hit.
 	agreeing []sameness
-	names    []string // of the person who may be a duplicate
+	names    []string // words of the name in a search for duplicates
 	asked    userindex.Person
 }
 
-// wordly says how each word of the text may be found; every word has to be.
+// wordly finds patients by the words of the text. Unless least is set, every word must be found.
 type wordly struct {
 	tier  tier
 	words []word
-	least int // how many words have to be found at least; 0: every one
+	least int // minimum number of words to find; 0 means all
 }
 
-// add lets the text be compared word by word; no words: it is not.
+// add adds a comparison word by word, unless there are no words.
 func (p *Plan) add(t tier, words []word) {
 	if len(words) > 0 {
 		p.byWord = append(p.byWord, wordly{tier: t, words: words})
 	}
 }
 
-// clause is one way.
+// clause is one way to find a patient.
 type clause struct {
 	tier  tier
 	field search.Field
 	found Query
-	// nearer ranks the hits of the clause: the fractions are added to its score and sum to less than 1.
+	// nearer ranks the hits of the clause. Its fractions are added to the score and sum to less than 1.
 	nearer []nearer
 }
 
@@ -46,17 +46,18 @@ type nearer struct {
 	fraction float64
 }
 
-// word is one word of the text: the places in which it may be found.
+// word is one word of the text: the places where it may be found.
 type word []leaf
 
 type leaf struct {
 	field    search.Field
 	found    Query
-	fraction float64 // of the score of the tier, less than 1: whole words before beginnings
+	// fraction of the tier's score, below 1, so that whole words rank above beginnings; negative for initials
+	fraction float64
 	nearer   []nearer
 }
 
-// atLeast finds so many of the words, one of them by more than its first letter.
+// atLeast returns a query for patients with at least so many of the words, one of them by more than an initial.
 func atLeast(least int, of []word) Query {
 	q := Query{Kind: Most, Least: least}
 	for _, w := range of {
@@ -69,7 +70,7 @@ func atLeast(least int, of []word) Query {
 	return q
 }
 
-// exactly are the places that are enough by themselves to tell who is meant.
+// exactly returns the places that are sufficient without another word.
 func (w word) exactly() []Query {
 	var all []Query
 	for i := range w {
@@ -80,7 +81,7 @@ func (w word) exactly() []Query {
 	return all
 }
 
-// With returns a plan that finds what either does; p is not used any more.
+// With returns a plan that finds what p or other finds. p must not be used afterwards.
 func (p *Plan) With(other *Plan) Plan {
 	return Plan{
 		clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole,
@@ -88,11 +89,11 @@ func (p *Plan) With(other *Plan) Plan {
 	}
 }
 
-// Empty reports whether there is no way to find anybody.
+// Empty reports whether the plan cannot find any patient.
 func (p *Plan) Empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
-// Query scores by the best of the ways. A text that any field may hold is compared with the families of fields. old:
-// the index is of the older schema.
+// Query returns the query of the plan. A hit has the score of its best way. If all fields are searched, fields of one
+// kind are compared together. old is set if the index has the older schema.
 func (p *Plan) Query(old bool) Query {
 	at := layout{old: old, family: p.whole}
 	plain := make([]way, 0, len(p.clauses))
@@ -112,12 +113,13 @@ func (p *Plan) Query(old bool) Query {
 	return join(Best, ways)
 }
 
-// ranked is a clause whose hits are ranked.
+// ranked returns the query of a clause with ranked hits.
 func (c *clause) ranked() Query {
 	return nearest(c.found, c.tier.score(), c.tier.score(), c.nearer)
 }
 
-// nearest scores what is found, and adds a fraction of each for what is nearer.
+// nearest returns a query that gives found the score, and adds a fraction of each for every nearer comparison that
+// matches.
 func nearest(found Query, score, each float64, of []nearer) Query {
 	r := Query{Kind: Ranked, Of: []Query{scored(found, score)}}
 	for _, n := range of {
@@ -126,7 +128,7 @@ func nearest(found Query, score, each float64, of []nearer) Query {
 	return r
 }
 
-// query scores with the mean of the words.
+// query returns a query that scores a hit with the mean of its words.
 func (e *wordly) query(at layout) Query {
 	share := e.tier.score() / float64(len(e.words))
 	r := Query{Kind: Ranked, Of: make([]Query, 0, len(e.words))}
@@ -152,15 +154,14 @@ func (e *wordly) query(at layout) Query {
 	return r
 }
 
-// group is what puts a hit into a bucket, unless an earlier group did.
+// group contains queries whose hits belong to a bucket, unless an earlier group finds them.
 type group struct {
 	bucket search.Bucket
 	found  []Query
 }
 
-// groups returns them in the order in which they decide: by rank, then in the order of the buckets. Hits of the last
-// rank are told apart by words alone: anyone who is no hit of the ranks before was found by mixed or by sound, and a
-// sound is a name.
+// groups returns the groups in the order in which they decide about a hit: by rank, then in the order of the buckets.
+// In the last rank, only single words decide: its hits were found by mixed or by sound, and a sound belongs to a name.
 func (p *Plan) groups() []group {
 	var all [ranks][]group
 	add := func(t tier, f search.Field, q Query) {
@@ -188,5 +189,5 @@ func (p *Plan) groups() []group {
 	return slices.Concat(all[:]...)
 }
 
-// order is the place of a bucket among the buckets that compete for a hit.
+// order returns the position of a bucket among the buckets that compete for a hit.
 func order(b search.Bucket) int { return slices.Index(search.Buckets(), b) }

@@ -2,47 +2,47 @@ package ranking
 
 import "github.com/labplatform/labplatform/services/search/internal/search"
 
-// Query is a query of the engine, as a tree. Values are literals; nothing here is ever parsed.
+// Query is a query of the search engine as a tree. Its texts are literals, never parsed as a query language.
 type Query struct {
 	Kind  Kind
 	Field string
-	Texts []string // what is compared; one, but for terms
-	Score float64  // of Constant
+	Texts []string // texts to compare; one, except for Equals and Corrected
+	Score float64  // for Constant
 	Of    []Query
-	More  []Query // of Ranked: what only adds to the score; of Except: what must not be found; of Most: one must be
-	Least int     // of Most
-	Heard string  // what Texts sound like; the older schema has other forms of it
+	More  []Query // for Ranked: only adds to the score; for Except: must not match; for Most: at least one must match
+	Least int     // for Most
+	Heard string  // the text that Texts sound like, because the older schema has other sound forms
 }
 
-// Kind is what a query compares, or how it joins others.
+// Kind is how a query compares texts or combines other queries.
 type Kind uint8
 
-// The kinds.
+// Kinds of queries.
 const (
 	Equals    Kind = iota // the field holds one of Texts
 	AllWords              // the field holds all words of the text, in any order
-	Adjacent              // the same, next to each other
-	Similar               // the same, each with at most two typing errors, none of them in its first letter
-	Corrected             // the field holds one of Texts, in which a typing error is put right
+	Adjacent              // as AllWords, but next to each other and in order
+	Similar               // as AllWords, each with at most two typing errors, none in its first letter
+	Corrected             // the field holds one of Texts, which are corrections of a typed word
 	Begins                // a keyword begins with the text
-	InYear                // a date is in the year
+	InYear                // a date is in the year given as text
 	AnyOf
 	AllOf
-	Except   // the first of the queries, and none of More
-	Constant // every document that the query finds has the same score
-	Best     // scores a document as the best of the queries does
-	Ranked   // all of the queries, whose scores are added
-	Most     // at least so many of the queries, whose scores are added
+	Except   // matches the first query and none of More
+	Constant // all hits of the query have the same score
+	Best     // matches any query; the best score counts
+	Ranked   // matches all queries; their scores are added
+	Most     // matches at least Least queries; their scores are added
 )
 
-// minTwo is how many letters a word needs to have two typing errors.
+// minTwo is the minimum number of letters of a word with two typing errors.
 const minTwo = 8
 
 func term(field, value string) Query {
 	return Query{Kind: Equals, Field: field, Texts: []string{value}}
 }
 
-// equal finds any of values.
+// equal returns a query for any of values.
 func equal(field string, values []string) Query {
 	return Query{Kind: Equals, Field: field, Texts: values}
 }
@@ -53,7 +53,7 @@ func compare(kind Kind, field, text string) Query {
 
 func match(field, text string) Query { return compare(AllWords, field, text) }
 
-// join makes one query of several; one alone stays what it is.
+// join combines queries into one. It returns a single query unchanged.
 func join(kind Kind, queries []Query) Query {
 	if len(queries) == 1 {
 		return queries[0]
@@ -66,8 +66,9 @@ func every(queries ...Query) Query  { return join(AllOf, queries) }
 
 func scored(q Query, score float64) Query { return Query{Kind: Constant, Score: score, Of: []Query{q}} }
 
-// OfUsers finds patients by their numbers.
+// OfUsers returns a query for patients by id.
 func OfUsers(ids []int64) Query { return equal(string(search.UserID), numbers(ids...)) }
 
-// Terms are what the engine would make of the text, so that it need not. Nil when it knows more of that than we.
+// Terms returns the terms into which the engine would split the text, so that it need not analyze it. It returns nil if
+// only the engine can do that.
 func (q *Query) Terms() []string { return plainTerms(q.Field, q.Texts[0]) }

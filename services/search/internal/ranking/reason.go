@@ -7,15 +7,15 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// table are all fields, in the order that answers keep.
+// table contains all fields in the order of responses.
 var table = search.Explaining()
 
-// fields is a set of them, by their places in the table.
+// fields is a set of fields by their position in table.
 type fields [32]bool
 
 func (f *fields) add(field search.Field) { f[slices.Index(table, field)] = true }
 
-// list returns the fields in the order of the table, and the first of their buckets.
+// list returns the fields in the order of table, and the first of their buckets.
 func (f *fields) list() (search.Bucket, []search.Field) {
 	bucket, found := search.Sample, make([]search.Field, 0, 2)
 	for i, field := range table {
@@ -30,16 +30,16 @@ func (f *fields) list() (search.Bucket, []search.Field) {
 	return bucket, found
 }
 
-// Reason tells by which fields a hit was found in its closest tier, and to which bucket it belongs. The score tells the
-// tier; the fields of the tier's clauses are compared with what the card shows, and a name that is only heard or
-// guessed is the reason where nothing else is.
+// Reason returns the fields by which a hit was found in its closest tier, and the bucket to which it belongs. The score
+// determines the tier. The fields of the tier's clauses are compared with the card. A name that matches only by sound
+// or with a typing error is the reason only if no other field is.
 func (p *Plan) Reason(card *userindex.Card, score float64) (search.Bucket, []search.Field) {
 	if p.agreeing != nil {
 		return search.Patient, p.agreed(card, score)
 	}
 	t := tierOf(score)
 	tiers := []tier{t}
-	if t == tierMixed { // an identifier that is written otherwise is found by its parts as well
+	if t == tierMixed { // an identifier with other separators is also found by its parts
 		tiers = []tier{tierJoined, tierMixed}
 	}
 	for _, of := range tiers {
@@ -82,7 +82,7 @@ func note(f search.Field, found *Query, card *userindex.Card, shown, guessed *fi
 	}
 }
 
-// explain notes where a word stands, or may stand when it is seen nowhere.
+// explain adds the fields in which the card shows the word or, if there are none, those in which it may be.
 func (w word) explain(card *userindex.Card, shown *fields) {
 	var seen, guessed fields
 	for i := range w {
@@ -96,7 +96,8 @@ func (w word) explain(card *userindex.Card, shown *fields) {
 	}
 }
 
-// agreed tells in what two registrations agree. That the names do is told by the score: see duplicates.
+// agreed returns the fields in which two registrations agree. Whether the names agree is derived from the score; see
+// Duplicates.
 func (p *Plan) agreed(card *userindex.Card, score float64) []search.Field {
 	var all fields
 	for i := range p.agreeing {
@@ -111,8 +112,8 @@ func (p *Plan) agreed(card *userindex.Card, score float64) []search.Field {
 	return found
 }
 
-// byTier answers for a hit that the card does not explain: by an old entry of a long list, or where the engine folds a
-// letter that we do not know.
+// byTier returns a reason for a hit that the card does not explain: an old entry of a long list, or a letter that only
+// the engine folds.
 func (p *Plan) byTier(card *userindex.Card, t tier) (search.Bucket, []search.Field) {
 	var may []search.Field
 	for i := range p.clauses {

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// text is what was typed, taken apart once.
+// text is a typed text, split once for all comparisons.
 type text struct {
 	whole  string
-	words  []string // what stands between blanks and holds a letter or a digit
-	name   string   // the words with one blank between them
+	words  []string // parts between blanks that contain a letter or a digit
+	name   string   // the words, separated by one blank each
 	digits string   // "" when the text cannot be a telephone number
-	coded  bool     // the digits begin with a country code, and are of a telephone
+	coded  bool     // the digits are a telephone number that begins with a country code
 
-	identifiers []string // that the text may be equal to
-	numbers     []string // words of digits alone
+	identifiers []string // texts that an identifier may equal
+	numbers     []string // numbers that an identifier may equal
 }
 
 func parse(typed string) text {
@@ -40,7 +40,8 @@ func parse(typed string) text {
 	return t
 }
 
-// phoneDigits returns the digits of s when it holds nothing else but what people put between them.
+// phoneDigits returns the digits of s if s contains only digits and characters that people write between them;
+// otherwise "".
 func phoneDigits(s string) string {
 	var digits []byte
 	for _, r := range s {
@@ -60,9 +61,8 @@ func isDigits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// isPart reports whether s can be one part of an identifier, between what separates parts: two characters, a letter or
-// a digit at both ends. The index takes other characters for blanks: without this a text would be found that no one
-// typed.
+// isPart reports whether s can be one segment of an identifier: at least two characters, with a letter or a digit at
+// both ends. The index treats other characters as blanks, so that without this check other texts would be found.
 func isPart(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
@@ -72,8 +72,8 @@ func isPart(s string) bool {
 		})
 }
 
-// spoken returns the parts of s that have a sound of their own: what phonetic takes for words. False when s holds a
-// digit: then it is no name.
+// spoken returns the parts of s that have a sound, split as the sound forms require. It returns false if s contains a
+// digit, because s is then not a name.
 func spoken(s string) ([]string, bool) {
 	if strings.ContainsFunc(s, unicode.IsDigit) {
 		return nil, false

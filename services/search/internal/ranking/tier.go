@@ -1,9 +1,9 @@
 package ranking
 
-// tier is how close a hit is to what was typed.
+// tier is how close a hit is to the typed text.
 type tier int
 
-// The tiers, the closest first; the package comment says what they are.
+// Tiers, the closest first. The package comment describes them.
 const (
 	tierWhole tier = iota
 	tierName
@@ -17,17 +17,17 @@ const (
 	tierSound
 	tierTypo
 	tierMost
-	tiers // how many there are
+	tiers // number of tiers
 )
 
-// score is what a hit of the tier scores at least; less than twice as much at most.
+// score returns the minimum score of a hit of the tier. The maximum is less than twice as high.
 func (t tier) score() float64 {
 	return scores[t]
 }
 
 var scores = [...]float64{1e10, 1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 1e1, 1, 0.1}
 
-// rank joins the tiers that compete for the bucket of a hit.
+// rank groups tiers whose hits compete for a bucket.
 func (t tier) rank() int {
 	switch t {
 	case tierWhole:
@@ -46,8 +46,8 @@ func (t tier) rank() int {
 
 const ranks = 6
 
-// tierOf returns the closest tier by which a hit was found. Neither what ranks within a tier nor recency reaches the
-// score of the next one.
+// tierOf returns the closest tier by which a hit was found. Ranking within a tier and recency never reach the score of
+// the next tier.
 func tierOf(score float64) tier {
 	for t := tierWhole; t < tierMost; t++ {
 		if score >= t.score() {
@@ -57,8 +57,8 @@ func tierOf(score float64) tier {
 	return tierMost
 }
 
-// IsWhole reports whether a hit has an identifier that equals the text.
+// IsWhole reports whether a hit has an identifier that equals the text, given its score.
 func IsWhole(score float64) bool { return tierOf(score) == tierWhole }
 
-// IsGuess reports whether a hit was only found by a sound or with a typing error.
+// IsGuess reports whether a hit was found only by sound, with a typing error or by a part of the text, given its score.
 func IsGuess(score float64) bool { return tierOf(score) >= tierSound }

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Cursor is the place of a hit among all hits of a search: the next page begins behind it.
+// Cursor is the position of a hit in the results of a search. The next page begins after it.
 type Cursor struct {
 	Score  float64
 	UserID int64
-	Origin time.Time // of the whole look through the hits: recency is counted from it on every page
+	Origin time.Time // reference time of recency, the same for all pages of a search
 }
 
 const (
@@ -25,16 +25,16 @@ const (
 
 var errCursor = errors.New("this is no cursor of an answer")
 
-// Encode writes a cursor of q as text that callers hand back.
+// Encode returns the cursor as an opaque text. It is valid for the query q only.
 func (c Cursor) Encode(q Query) string {
 	b := make([]byte, 0, cursorSize)
 	b = binary.BigEndian.AppendUint64(append(b, cursorVersion), math.Float64bits(c.Score))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.UserID))        // the same bits
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Origin.Unix())) // the same bits
+	b = binary.BigEndian.AppendUint64(b, uint64(c.UserID))        // keeps the bits
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Origin.Unix())) // keeps the bits
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(b, q.sum()))
 }
 
-// decodeCursor reads a cursor of q.
+// decodeCursor decodes a cursor and checks that it belongs to q.
 func decodeCursor(text string, q Query) (Cursor, error) {
 	b, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(b) != cursorSize || b[0] != cursorVersion {
@@ -43,8 +43,8 @@ func decodeCursor(text string, q Query) (Cursor, error) {
 	number := func(n int) uint64 { return binary.BigEndian.Uint64(b[1+8*n:]) }
 	c := Cursor{
 		Score:  math.Float64frombits(number(0)),
-		UserID: int64(number(1)),               // the same bits
-		Origin: time.Unix(int64(number(2)), 0), // the same bits
+		UserID: int64(number(1)),               // keeps the bits
+		Origin: time.Unix(int64(number(2)), 0), // keeps the bits
 	}
 	switch {
 	case math.IsNaN(c.Score) || math.IsInf(c.Score, 0) || c.Score < 0:
@@ -55,7 +55,7 @@ func decodeCursor(text string, q Query) (Cursor, error) {
 	return c, nil
 }
 
-// sum tells searches apart; it says nothing of the text.
+// sum returns a hash that identifies the search without revealing its text.
 func (q *Query) sum() uint64 {
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, strings.Join([]string{q.Text, string(q.Key), join(q.Fields)}, "\x00"))

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// Dates as they are stored, and as people write them: the day first, or the month by its name.
+// Layouts of dates, as stored and as people write them: with the day first, or with the name of the month.
 var (
 	longDates = []string{
 		"2006-1-2", "2-1-2006", "2-Jan-2006", "2-January-2006", "2Jan2006", "Jan-2-2006", "January-2-2006",
@@ -16,8 +16,8 @@ var (
 	shortDates = []string{"2-1-06", "2-Jan-06", "2-January-06", "2Jan06"}
 )
 
-// daysOf reads a date as YYYY-MM-DD; nil when the word is none. A year of two digits is one of either century: a date
-// in the future finds no one.
+// daysOf returns the date in a word as YYYY-MM-DD, or nil if it is not a date. A year of two digits gives two dates,
+// one in each century; a date in the future matches no patient.
 func daysOf(word string) []string {
 	dashed := strings.NewReplacer("/", "-", ".", "-").Replace(word)
 	if day, ok := parseDay(dashed, longDates); ok {
@@ -40,7 +40,7 @@ func daysOf(word string) []string {
 	return days
 }
 
-// dayOfDigits reads a date without anything between its numbers, which may as well be the digits of a telephone.
+// dayOfDigits parses a date without separators. Its digits may also be a telephone number.
 func dayOfDigits(digits string) (string, bool) {
 	day, ok := parseDay(digits, []string{"02012006", "20060102"})
 	return day.Format(time.DateOnly), ok && isYear(day.Format("2006"))
@@ -55,8 +55,8 @@ func parseDay(word string, layouts []string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// AgeOn returns how old a patient is on a day, as clinical.AgeText does.
+// AgeOn returns the age of a patient on a day, formatted as by clinical.AgeText.
 func AgeOn(day time.Time, p *Person) string {
-	birth, _ := time.Parse(time.DateOnly, p.DateOfBirth) // the zero time when it is not known
+	birth, _ := time.Parse(time.DateOnly, p.DateOfBirth) // the zero time if unknown
 	return clinical.AgeText(day, birth, p.Age)
 }

@@ -1,3 +1,3 @@
-// Package search owns what a search of patients is: the fields that can be searched, the keys that choose among them,
-// what a request must look like, and what an answer says. It knows neither the index nor the wire.
+// Package search defines the search of patients: the searchable fields, the keys that select fields, the rules for
+// requests, and the results. It depends neither on the index nor on a transport.
 package search

@@ -2,10 +2,10 @@ package search
 
 import "slices"
 
-// Field is a searchable field of the index, by its name there and on the wire.
+// Field is a searchable field, by its name in the index and the API.
 type Field string
 
-// The fields.
+// Searchable fields.
 const (
 	FullName         Field = "full_name"
 	Contact          Field = "contact"
@@ -22,26 +22,26 @@ const (
 	LrfIDs           Field = "lrf_ids"
 	SampleIDs        Field = "sample_ids"
 	ManualSampleIDs  Field = "manual_sample_ids"
-	DateOfBirth      Field = "date_of_birth" // of duplicates only
+	DateOfBirth      Field = "date_of_birth" // only compared in searches for duplicates
 )
 
-// Kind is how a field is compared with what was typed.
+// Kind is how the values of a field are compared with a text.
 type Kind int
 
-// The kinds.
+// Kinds of comparison.
 const (
-	Identifier Kind = iota // whole, or by its beginning; never with a typing error
-	Segmented              // an identifier found also by one of its parts between - / and ~
-	Name                   // words in any order, by their beginnings, by sound, and with small typing errors
-	Phone                  // digits: whole, the first or the last of them, with and without a country code
-	Mail                   // whole, or by its beginning
-	Day                    // whole
+	Identifier Kind = iota // complete or by its beginning; without typing errors
+	Segmented              // as Identifier, and by a segment between - / and ~
+	Name                   // words in any order, also by their beginnings, by sound, and with small typing errors
+	Phone                  // digits: complete, or the first or last ones, with and without a country code
+	Mail                   // complete or by its beginning
+	Day                    // complete
 )
 
-// Bucket is the family of identifiers that produced a hit.
+// Bucket is the kind of item whose field produced a hit.
 type Bucket string
 
-// The buckets, in the order in which a hit that several of them produced is counted.
+// Buckets. A hit by fields of several buckets counts for the first of them.
 const (
 	Patient Bucket = "patient"
 	Bill    Bucket = "bill"
@@ -50,7 +50,7 @@ const (
 	Sample  Bucket = "sample"
 )
 
-// Buckets lists them in that order.
+// Buckets returns all buckets in this order.
 func Buckets() []Bucket { return []Bucket{Patient, Bill, Order, Report, Sample} }
 
 type trait struct {
@@ -59,7 +59,7 @@ type trait struct {
 	bucket Bucket
 }
 
-// traits is the one table of fields; answers name matched fields in its order.
+// traits lists the properties of all fields. Matched fields have its order.
 var traits = []trait{
 	{FullName, Name, Patient},
 	{Contact, Phone, Patient},
@@ -79,12 +79,12 @@ var traits = []trait{
 	{DateOfBirth, Day, Patient},
 }
 
-// Fields lists every field that All searches, in the order of the table.
+// Fields returns every field that key All searches, in the order of traits.
 func Fields() []Field {
 	return slices.DeleteFunc(Explaining(), func(f Field) bool { return f.Kind() == Day })
 }
 
-// Explaining lists every field that can be why a patient was found, in the order of the table.
+// Explaining returns every field by which a patient may be found, in the order of traits.
 func Explaining() []Field {
 	all := make([]Field, len(traits))
 	for i, t := range traits {
@@ -103,8 +103,8 @@ func byField(traits []trait) map[Field]trait {
 	return all
 }
 
-// Kind tells how the field is compared.
+// Kind returns how values of the field are compared.
 func (f Field) Kind() Kind { return traitOf[f].kind }
 
-// Bucket tells the family of the field; "" for a name that is no field.
+// Bucket returns the bucket of the field; "" for an unknown field.
 func (f Field) Bucket() Bucket { return traitOf[f].bucket }

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Identity is what a text of the key Duplicate tells, each in any place: "Rahul Sharma 1990-02-11 98765 43210".
+// Identity holds the parts of a text for key Duplicate, which may be in any order: "Rahul Sharma 1990-02-11 98765
+// 43210".
 type Identity struct {
 	Name   string
 	Births []string // YYYY-MM-DD
-	Phones []string // digits
+	Phones []string // digits only
 }
 
 func identityOf(text string) Identity {
@@ -18,7 +19,7 @@ func identityOf(text string) Identity {
 	for _, n := range said.Numbers {
 		if digits := digitsOf(n.Text); len(digits) >= minTelephone {
 			p.Phones = append(p.Phones, digits)
-			if n.Birth != "" { // it may be either
+			if n.Birth != "" { // the number may also be a birth date
 				p.Births = append(p.Births, n.Birth)
 			}
 		}

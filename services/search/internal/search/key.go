@@ -1,17 +1,17 @@
 package search
 
-// Key selects the fields of a search.
+// Key is a choice of fields to search.
 type Key string
 
-// Keys that are more than a choice of fields.
+// Keys with a meaning of their own.
 const (
-	All Key = "all" // every field
-	// Duplicate finds who may be the person of the text, which names one and tells the birth date or the telephone: before
-	// someone is registered twice.
+	All Key = "all" // all fields
+	// Duplicate finds possible duplicates of a person before registration. Its text has a name and the birth date or the
+	// telephone number.
 	Duplicate Key = "duplicate"
 )
 
-// keys are the mappings beside All, in the order in which people are told about them.
+// keys are the other keys with their fields, in the order in which messages list them.
 var keys = []struct {
 	key    Key
 	fields []Field
@@ -28,7 +28,7 @@ var keys = []struct {
 	{Duplicate, []Field{FullName, Contact, AlternateContact, DateOfBirth}},
 }
 
-// Keys lists every key.
+// Keys returns every key.
 func Keys() []Key {
 	all := []Key{All}
 	for _, k := range keys {
@@ -37,7 +37,7 @@ func Keys() []Key {
 	return all
 }
 
-// Fields lists the fields of the key in the order of the table of fields; nil for an unknown key.
+// Fields returns the fields of the key in the order of Fields; nil for an unknown key.
 func (k Key) Fields() []Field {
 	if k == All {
 		return Fields()

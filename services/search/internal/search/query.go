@@ -10,38 +10,38 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	MaxRunes   = 128
-	MinName    = 2 // characters of a text that is only compared with names
+	MinName    = 2 // minimum characters of a text that is compared with names only
 	MaxSize    = 100
-	MaxResults = 10_000 // how deep pages go: from + size
+	MaxResults = 10_000 // maximum of from + size
 )
 
-// Request is what a caller asks, as it came; nil and empty mean not given.
+// Request is a caller's request before it is checked. Nil and empty mean absent.
 type Request struct {
 	Query  string
 	Key    string
 	Fields []string
 	Size   *int
 	From   *int
-	Page   *int // from 1, instead of From
+	Page   *int // number of the page, from 1; replaces From
 	Cursor string
 }
 
-// Query is a request that was checked.
+// Query is a checked request.
 type Query struct {
-	Text     string // trimmed, as userindex.Plain reads it
+	Text     string // trimmed and normalized by userindex.Plain
 	Key      Key
-	Fields   []Field  // at least one, in the order of the table
-	Identity Identity // of the key Duplicate
+	Fields   []Field  // at least one, in the order of Fields
+	Identity Identity // for key Duplicate
 	Size     int
 	From     int
-	After    *Cursor // instead of From
+	After    *Cursor // replaces From
 }
 
-// NewQuery checks a request; defaultSize is the size of a page that asks for none. Errors are Invalid and name every
-// field at fault.
+// NewQuery checks a request. defaultSize is the size of a page if the request has none. Errors are Invalid and name
+// every invalid field.
 func NewQuery(r Request, defaultSize int) (Query, error) {
 	q := Query{Text: clean(r.Query), Key: Key(r.Key), Size: defaultSize}
 	if r.Key == "" {
@@ -63,7 +63,7 @@ func NewQuery(r Request, defaultSize int) (Query, error) {
 
 type refusal func(name, format string, args ...any)
 
-// clean returns the text as the index reads it, an address without what programs put around it.
+// clean normalizes the text as the index does, and removes what programs write around an e-mail address.
 func clean(text string) string {
 	text = userindex.Typed(text)
 	if strings.ContainsRune(text, '@') {
@@ -74,10 +74,10 @@ func clean(text string) string {
 
 var aroundAddress = strings.NewReplacer("mailto:", " ", "<", " ", ">", " ", "(", " ", ")", " ", `"`, " ")
 
-// maxAsked is more than there are fields.
+// maxAsked limits the number of requested fields; there are fewer fields.
 const maxAsked = 100
 
-// narrow returns the fields of the key that were asked for; none asked means all of them.
+// narrow returns those of the key's fields that were requested, or all if none was requested.
 func (q *Query) narrow(asked []string, refuse refusal) []Field {
 	mapping := q.Key.Fields()
 	if mapping == nil {
@@ -147,7 +147,7 @@ func (q *Query) page(r Request, refuse refusal) {
 	}
 }
 
-// follow begins behind a cursor.
+// follow sets the cursor after which the page begins.
 func (q *Query) follow(r Request, refuse refusal) {
 	if r.Cursor == "" {
 		return

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Scope limits what a caller may find: always one laboratory, and within it the branch, the organization and the
-// collection centre of the login. Zero ids do not limit. A patient is in an organization, branch or centre by the
+// Scope limits what a caller may find: always one laboratory, and within it the branch, organization and collection
+// center of the login. An id of zero does not limit. A patient belongs to an organization, branch or centre by the
 // registration or by any bill.
 type Scope struct {
 	Lab      authn.LabScope
@@ -17,54 +17,55 @@ type Scope struct {
 	CCID     int64
 }
 
-// Effort is how much a search may cost the index.
+// Effort is how much a search may cost the search engine.
 type Effort int
 
-// The efforts.
+// Efforts.
 const (
-	Full    Effort = iota // everything
+	Full    Effort = iota // all comparisons
 	Reduced               // without typing errors, sounds and recency
-	Least                 // moreover only whole identifiers, whole telephone numbers and the beginnings of names
+	Least                 // only complete identifiers, complete telephone numbers and beginnings of names
 )
 
-// Person is a patient as the index and the tables know one. Times are epoch milliseconds; lists are in their order
-// there, newest last.
+// Person is a patient as stored in the index and the tables. Times are in epoch milliseconds. Lists have the order of
+// the index, the newest last.
 type Person = userindex.Card
 
-// Hit is a patient who was found, and why.
+// Hit is a patient who was found, with the reason.
 type Hit struct {
 	Person
 	Score   float64
 	Bucket  Bucket
-	Matched []Field // in the order of the table of fields
+	Matched []Field // in the order of Fields
 	Match   Match
 }
 
-// Match is the weakest step that was needed for a hit, the closest first. From Sound on it is a guess.
+// Match is the grade of a hit: the weakest comparison needed to find it, the closest first. From Sound on, the hit is a
+// guess.
 type Match uint8
 
-// The grades.
+// Grades.
 const (
-	Exact    Match = iota // as it is registered, also in another order, joined or apart
+	Exact    Match = iota // as registered; words of the name may be in another order, joined or split
 	Begins                // the beginnings of words of the name
-	Part                  // a part of a number or address
+	Part                  // a part of a number or an address
 	Sound                 // a word of the name only sounds alike
-	Typo                  // a word of the name has other letters
-	Tolerant              // something that was asked for was left out
+	Typo                  // a word of the name has a typing error
+	Tolerant              // a part of the text was not found
 )
 
-// String is the grade as the contract writes it.
+// String returns the grade as the API names it.
 func (m Match) String() string {
 	return [...]string{"exact", "begins", "part", "sound", "typo", "tolerant"}[m]
 }
 
-// Result is one page of an answer.
+// Result is one page of hits.
 type Result struct {
 	Total    int64
 	AtLeast  bool // Total is a lower bound
-	Partial  bool // part of the index did not answer in time
+	Partial  bool // part of the index did not respond in time
 	Took     time.Duration
 	Hits     []Hit
-	ByBucket map[Bucket]int64 // of all that was found, not of the page
-	Next     string           // the cursor of the next page; "" when this one is not full
+	ByBucket map[Bucket]int64 // counts of all hits, not only of the page
+	Next     string           // cursor of the next page; "" if this page is not full
 }

@@ -7,28 +7,28 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Said is what a text says about a patient, each word by what it is: anyone who stands at a counter types what is on a
-// slip of paper, and more of it than the register holds.
+// Said holds the parts of a text by their meaning. Users at a counter type what is on a slip of paper, which may be
+// more than the registration contains.
 type Said struct {
-	Names   []string // words of the name, without titles, sex and age
-	Births  []string // YYYY-MM-DD; two for a year of two digits, one in each century
-	Years   []string // of birth, of four digits
+	Names   []string // words of the name, without titles, sex, age and relatives
+	Births  []string // birth dates, YYYY-MM-DD; two for a year of two digits, one per century
+	Years   []string // years of birth, of four digits
 	Numbers []Number
-	// More reports that the text says more than a name, a number, or both.
+	// More reports whether the text has more than a name, a number, or both.
 	More bool
 }
 
-// Number is a telephone number or an identifier.
+// Number is a telephone number or an identifier in a text.
 type Number struct {
 	Text  string
-	Of    []Field // of which kind the text calls it; nil: it does not say
-	Birth string  // the birth date, YYYY-MM-DD, that it may be instead; "" if it can be none
+	Of    []Field // fields that a label before the number names; nil without one
+	Birth string  // YYYY-MM-DD, if the number may be a birth date; otherwise ""
 }
 
-// minTelephone is how many digits are a telephone number, and not an age or the number of a house.
+// minTelephone is the minimum number of digits of a telephone number. Shorter numbers may be an age or a house number.
 const minTelephone = 7
 
-// Say takes a text apart.
+// Say splits a text into its parts.
 func Say(typed string) Said {
 	typed = ofTheEnd.ReplaceAllString(ofSample.ReplaceAllString(typed, "$1# $2"), " tel $1")
 	r := reader{words: wordsOf(typed)}
@@ -41,19 +41,19 @@ func Say(typed string) Said {
 	return r.end()
 }
 
-// reader reads a text word by word.
+// reader parses a text word by word.
 type reader struct {
 	words []string
 	at    int
 	said  Said
 
-	kin      []string // words behind a relation, which are of someone else's name
+	kin      []string // words after a relation, which belong to a relative's name
 	ofKin    bool
-	labels   []string // that no number has followed yet
+	labels   []string // labels whose number has not been read yet
 	labelled []Field
 }
 
-// read reads what begins at the present word, and returns of how many words that is.
+// read parses the part that begins at the present word. It returns its number of words.
 func (r *reader) read() int {
 	word := r.words[r.at]
 	if days, n := r.birth(); n > 0 {
@@ -87,7 +87,7 @@ func (r *reader) read() int {
 	return 1
 }
 
-// birth reads a date of one word, or of three. Three numbers are one with a year of four digits only.
+// birth parses a date of one word or of three words. Three numbers are a date only with a year of four digits.
 func (r *reader) birth() ([]string, int) {
 	if days := daysOf(r.words[r.at]); days != nil {
 		return days, 1
@@ -103,8 +103,8 @@ func (r *reader) birth() ([]string, int) {
 	return days, parts
 }
 
-// digits reads a run of words of digits. A word that is long enough is a telephone number of its own; shorter ones are
-// parts of one, but for a year and an age.
+// digits parses a run of words of digits. A word of at least minTelephone digits is a telephone number. Shorter words
+// are joined to one, except a year and an age.
 func (r *reader) digits() int {
 	n := 1
 	for r.at+n < len(r.words) && digitsOf(r.words[r.at+n]) != "" && len(daysOf(r.words[r.at+n])) == 0 {
@@ -139,7 +139,7 @@ func (r *reader) digits() int {
 	return n
 }
 
-// sex reads the word and what follows it.
+// sex skips the word and the sex after it.
 func (r *reader) sex() int {
 	r.said.More = true
 	if r.at+1 < len(r.words) && strings.Contains("male female", strings.ToLower(r.words[r.at+1])) {
@@ -148,7 +148,7 @@ func (r *reader) sex() int {
 	return 1
 }
 
-// named reads a number, perhaps with a name at it. What a label calls a number is one as a whole.
+// named parses a number that may be joined to a name. After a label, the word is one number.
 func (r *reader) named(word string) {
 	if name, number, ok := nameAt(word); ok && len(r.labels) == 0 {
 		r.said.More = true
@@ -172,10 +172,11 @@ func (r *reader) numberOf(text string, of []Field) {
 	r.said.Numbers = append(r.said.Numbers, n)
 }
 
-// unlabel clears the labels once the number that they describe was read.
+// unlabel clears the labels after their number was read.
 func (r *reader) unlabel() { r.labels, r.labelled = nil, nil }
 
-// name reads a word of a name, or a relation to someone else. Labels that no number followed were names: Bill is one.
+// name parses a word of a name, or a relation to another person. Labels before it without a number count as names, such
+// as Bill.
 func (r *reader) name(word string) int {
 	r.relabel()
 	next := ""

@@ -17,7 +17,7 @@ var (
 	mail    = []Field{Email}
 )
 
-// labels are what stands before a number; those of nil do not say which fields it is of.
+// labels are words before a number, with the fields that they name. With nil, any field.
 var labels = map[string][]Field{
 	"mob": phones, "mobile": phones, "ph": phones, "phone": phones, "tel": phones, "telephone": phones, "cell": phones,
 	"contact": phones, "whatsapp": phones, "mb": phones,
@@ -35,16 +35,17 @@ func isLabel(word string) bool {
 	return ok
 }
 
-// filler are words that say nothing about who is meant.
+// filler are words without information about the patient.
 var filler = words("self pt late ji sir madam name and or & and/or age aged")
 
-// Phrases before the last digits of a telephone number, and a letter that stands for a label.
+// Patterns for phrases before the last digits of a telephone number, and for a letter used as a label.
 var (
 	ofTheEnd = regexp.MustCompile(`(?i)\b(?:last *\d* *digits?|end(?:ing|s)(?: *(?:with|in))?)\b([ :*•●·.x-]*[0-9])`)
 	ofSample = regexp.MustCompile(`(^| )[A-Za-z]{1,2}[:=] *([0-9])`)
 )
 
-// relations are how people write whose wife or child someone is, and relatives the same in words, before "of".
+// relations are abbreviations before the name of a husband, parent or other relative. relatives are the words for them,
+// before "of".
 var (
 	relations = words("w/o s/o d/o c/o h/o f/o m/o wo so")
 	relatives = words("wife son daughter husband father mother sister brother guardian care")
@@ -60,7 +61,8 @@ func words(list string) map[string]bool {
 
 func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
 
-// digitsOf returns the digits of a word that holds nothing else but what people put between them, else "".
+// digitsOf returns the digits of a word that contains only digits and characters that people write between them;
+// otherwise "".
 func digitsOf(word string) string {
 	if strings.Trim(word, "0123456789+-().") != "" {
 		return ""
@@ -74,7 +76,7 @@ const (
 	lastYear  = 2099
 )
 
-// isAge reports whether a word is an age, perhaps with the sex: 36, 36y, 36/M, M-36.
+// isAge reports whether a word is an age, possibly with the sex: 36, 36y, 36/M, M-36.
 func isAge(word string) bool {
 	word, sex, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(word), "-", "/"), "/")
 	if hasDigit(sex) && !hasDigit(word) {

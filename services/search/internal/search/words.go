@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// What stands between words, and around them.
+// Characters between words, and characters removed at their ends.
 const (
 	separators = ",;:()[]#|"
 	trimmed    = ".-/"
 )
 
-// wordsOf returns the words of a text without what surrounds them. A "#" is a word: it announces a number.
+// wordsOf splits a text into words without the characters around them. A "#" is a word, because it announces a number.
 func wordsOf(typed string) []string {
 	spaced := strings.NewReplacer("#", " # ", `\`, "/").Replace(typed)
 	var words []string
@@ -27,7 +27,8 @@ func wordsOf(typed string) []string {
 	return words
 }
 
-// split takes apart what is often written without a blank: two telephone numbers, and labels or a mask before a number.
+// split separates parts that are often written without a blank: two telephone numbers, and labels or a mask before a
+// number.
 func split(word string) []string {
 	parts := strings.Split(word, "/")
 	if !slices.ContainsFunc(parts, func(p string) bool { return len(digitsOf(p)) < minTelephone }) {
@@ -51,7 +52,7 @@ func split(word string) []string {
 	return []string{word}
 }
 
-// nameAt takes apart a name and the telephone number that is written at it. Identifiers look like that too.
+// nameAt splits a name and the telephone number joined to it. Identifiers may have the same form.
 func nameAt(word string) (name, number string, ok bool) {
 	digit := strings.IndexFunc(word, unicode.IsDigit)
 	if digit <= 0 {
@@ -63,15 +64,15 @@ func nameAt(word string) (name, number string, ok bool) {
 		strings.Trim(number, "0123456789") == ""
 }
 
-// between is what stands between a label or a name and the number behind it.
+// between are the characters between a label or a name and its number.
 const between = ".-/=_"
 
 const (
-	minMasked = 4 // digits behind a mask
-	minNamed  = 2 // letters of a name at a number
+	minMasked = 4 // minimum digits after a mask
+	minNamed  = 2 // minimum letters of a name joined to a number
 )
 
-// isMask reports whether a text stands for digits that are not shown. One letter alone begins a number of its own.
+// isMask reports whether a text stands for hidden digits. A single letter does not, because it may begin a number.
 func isMask(text string) bool {
 	text = strings.Trim(text, " -+")
 	return text != "" && (strings.Trim(text, "*•●·.") == "" || len(text) > 1 && strings.Trim(text, "xX*") == "")

@@ -1,4 +1,4 @@
-// Package health owns what the search says of itself: GET /health/live, /health/ready and /health.
+// Package health serves the health of the search: GET /health/live, /health/ready and /health.
 package health
 
 import (
@@ -8,23 +8,23 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/freshness"
 )
 
-// The names of the dependencies in the bodies; checks of httpserver.NewHealth use them.
+// Names of the dependencies in response bodies and in the checks of httpserver.NewHealth.
 const (
 	SearchIndex        = "search_index"
 	KeyValueCache      = "key_value_cache"
 	RelationalDatabase = "relational_database"
 )
 
-// Dependencies knows whether what the service needs answers; httpserver.Health is one.
+// Dependencies reports whether the dependencies of the service respond. *httpserver.Health is one.
 type Dependencies interface {
-	// Dependencies returns "up" or "down" by name.
+	// Dependencies returns "up" or "down" for each dependency by name.
 	Dependencies() map[string]string
 	Healthy() bool
 	Ready() bool
-	Reasons() []string // why something is down, as far as it may be shown
+	Reasons() []string // reasons why dependencies are down, without confidential data
 }
 
-// Freshness knows how old the data is.
+// Freshness reports the age of the data.
 type Freshness interface{ Report() freshness.Report }
 
 type live struct {
@@ -43,8 +43,8 @@ type overall struct {
 	CDC freshness.Report `json:"cdc"`
 }
 
-// Register adds the three paths to mux, each with and without a slash at its end: probes are written both ways. They
-// need no credential.
+// Register adds the three paths to mux, each with and without a trailing slash, because probes use both. They need no
+// credentials.
 func Register(mux *http.ServeMux, d Dependencies, f Freshness) {
 	get := func(path string, handler http.HandlerFunc) {
 		mux.HandleFunc("GET "+path, handler)
@@ -60,7 +60,8 @@ func Register(mux *http.ServeMux, d Dependencies, f Freshness) {
 		}
 		write(w, http.StatusOK, ready{"ready", d.Dependencies(), nil})
 	})
-	// Always 200: alerts read the body. Old data degrades the service; it does not take it out of the load balancer.
+	// The status is always 200, because alerts read the body. Old data degrades the service but does not take it out of
+	// the load balancer.
 	get("/health", func(w http.ResponseWriter, _ *http.Request) {
 		body := overall{ready{"healthy", d.Dependencies(), d.Reasons()}, f.Report()}
 		if !d.Healthy() || body.CDC.Status != freshness.Healthy {
@@ -74,5 +75,5 @@ func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the peer went away: no one is left to tell
+	_ = json.NewEncoder(w).Encode(body) // the client has disconnected
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// answer is what the engine says to a search.
+// answer is the engine's response to a search.
 type answer struct {
-	Took     int64 `json:"took"` // milliseconds
+	Took     int64 `json:"took"` // in milliseconds
 	TimedOut bool  `json:"timed_out"`
 	Shards   struct {
 		Failed int `json:"failed"`
@@ -37,15 +37,15 @@ type answer struct {
 
 type hit struct {
 	Fields struct {
-		Card [][]byte `json:"card"` // one
+		Card [][]byte `json:"card"` // one element
 	} `json:"fields"`
-	Sort []float64 `json:"sort"` // the score, and the patient's number
+	Sort []float64 `json:"sort"` // score and patient id
 }
 
-// usualPage is how many hits most answers have room for; a slice that grows is copied.
+// usualPage is the initial capacity for hits, enough for most pages, so that the slice is not copied as it grows.
 const usualPage = 10
 
-// read decodes the answer, but for the cards.
+// read decodes the response. The cards stay encoded.
 func (a *answer) read(body io.Reader) error {
 	a.Hits.Hits = make([]hit, 0, usualPage)
 	if err := json.UnmarshalRead(body, a); err != nil {
@@ -54,7 +54,7 @@ func (a *answer) read(body io.Reader) error {
 	return nil
 }
 
-// card decodes the hit's card into p.
+// card decodes the hit's card into p. A hit without a card leaves p unchanged.
 func (h *hit) card(p *search.Person) error {
 	if len(h.Fields.Card) == 0 {
 		return nil
@@ -67,8 +67,8 @@ func (h *hit) card(p *search.Person) error {
 
 var errShard = errors.New("the shard of the laboratory did not answer")
 
-// result reads the answer to the plan that a score tells. Part of an answer is better than none; none at all is an
-// error.
+// result converts the response. of returns the plan by which a hit with a score was found. A partial response with hits
+// is returned; one without hits is an error.
 func (a *answer) result(of func(score float64) *ranking.Plan) (search.Result, error) {
 	r := search.Result{
 		Total:   a.Hits.Total.Value,
@@ -88,7 +88,7 @@ func (a *answer) result(of func(score float64) *ranking.Plan) (search.Result, er
 		if err := h.card(&one.Person); err != nil {
 			return search.Result{}, errUnavailable.WithCause(err)
 		}
-		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
+		if len(h.Sort) > 0 { // from the sort values, because requesting it separately makes the engine compute it twice
 			one.Score = h.Sort[0]
 		}
 		plan := of(one.Score)

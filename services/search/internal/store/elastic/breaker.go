@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	tripAfter = 5 // searches in a row that the engine does not answer
-	// restFor is how long nothing is asked then. Behind that, one search at a time tries whether the engine is back.
+	tripAfter = 5 // consecutive searches without a response
+	// restFor is how long no search is sent after that. Then one search at a time tests whether the engine has recovered.
 	restFor = time.Second
-	// downAfter is how many probes are not answered before the service is not ready, as package httpserver has it.
+	// downAfter is the number of failed probes after which the service is not ready, as in package httpserver.
 	downAfter = 2
 )
 
-// breaker keeps searches from an engine that is known to be down: anyone who waits at a counter is told at once, and an
-// engine that recovers is not met by all who waited. Safe for concurrent use.
+// breaker is a circuit breaker: it rejects searches at once while the engine is known to be down, so that users do not
+// wait and a recovering engine does not get all of them. Its methods may be called from several goroutines.
 type breaker struct {
 	clock clock.Clock
 
 	mu     sync.Mutex
-	failed int       // guarded by mu; in a row
-	until  time.Time // guarded by mu; when the next search may try
-	silent int       // guarded by mu; probes in a row that were not answered
+	failed int       // guarded by mu; consecutive failures
+	until  time.Time // guarded by mu; when the next search may be sent
+	silent int       // guarded by mu; consecutive probes without a response
 }
 
 var errResting = fmt.Errorf("the last %d searches were not answered: nothing is asked for %s", tripAfter, restFor)
 
-// probed learns from a probe of readiness. After downAfter of them nothing is asked until one is answered: a search of
-// an engine that is frozen would wait for its whole time.
+// probed records the result of a readiness probe. After downAfter failures, no search is sent until a probe succeeds,
+// because a search of a hanging engine would wait until its timeout.
 func (b *breaker) probed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var refused *elastic.Error // there is an engine, which may still answer searches
+	var refused *elastic.Error // the engine responded, so it may still serve searches
 	if err == nil || errors.As(err, &refused) {
 		b.silent = 0
 		return
@@ -48,7 +48,7 @@ func (b *breaker) probed(err error) {
 
 var errDown = fmt.Errorf("the last %d probes of the index were not answered", downAfter)
 
-// admit reports whether a search may be sent.
+// admit returns an error if no search may be sent at present.
 func (b *breaker) admit() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,11 +62,11 @@ func (b *breaker) admit() error {
 	if now.Before(b.until) {
 		return errResting
 	}
-	b.until = now.Add(restFor) // for the others, while this one tries
+	b.until = now.Add(restFor) // other searches wait while this one tests the engine
 	return nil
 }
 
-// note learns from the outcome of a search. One that its caller gave up tells nothing.
+// note records the result of a search, unless its caller cancelled it.
 func (b *breaker) note(ctx context.Context, err error) {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return
@@ -81,8 +81,8 @@ func (b *breaker) note(ctx context.Context, err error) {
 	b.until = b.clock.Now().Add(restFor)
 }
 
-// answered reports whether the engine is there, whatever it thinks of the search. An overloaded one refuses
-// quickly, and is asked on.
+// answered reports whether the engine responded, even with an error. An overloaded engine counts as responding, because
+// it rejects quickly.
 func answered(err error) bool {
 	if err == nil {
 		return true

@@ -11,13 +11,13 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// combined asks for both plans in one request and answers what two would. The score of a hit tells by which plan it was
-// found, and hits of the first one stand first. When those are enough, the others are left out; when the page shows
-// no one else, a request of its own counts them. An engine that refuses both together, or does not answer in half of
-// the time, is asked for the first plan alone, which is an answer in part.
+// combined sends both plans in one request and returns the same hits as two requests would. The score of a hit shows
+// which plan found it, and hits of the first plan come first. If the first plan has enough hits, those of the second
+// are dropped; if the page has only hits of the first plan, another request counts them. If the engine rejects the
+// request or does not respond within half of the time, the first plan is sent alone, and its hits are a partial result.
 //
-// Two searches in one request (_msearch) took the engine 1.4 times the work over 60,000 patients: what the first plan
-// finds is then looked for twice, once to be left out.
+// Two searches in one request (_msearch) cost the engine 1.4 times the work over 60,000 patients, because the hits of
+// the first plan are searched twice, once to exclude them.
 func (s *Store) combined(ctx context.Context, first, second ranking.Plan, l *look) (search.Result, error) {
 	both := first.With(&second)
 	found, err := s.askInHalf(ctx, &both, l)
@@ -27,7 +27,7 @@ func (s *Store) combined(ctx context.Context, first, second ranking.Plan, l *loo
 	if err != nil {
 		return search.Result{}, s.fault(ctx, err)
 	}
-	closer := 0 // hits of the first plan
+	closer := 0 // number of hits of the first plan
 	result, err := found.result(func(score float64) *ranking.Plan {
 		if ranking.IsGuess(score) {
 			return &second
@@ -46,15 +46,16 @@ func (s *Store) combined(ctx context.Context, first, second ranking.Plan, l *loo
 	return s.split(ctx, &first, l, result, closer)
 }
 
-// askInHalf sends a plan, and waits half of the time that is left.
+// askInHalf sends a plan and waits for half of the remaining time.
 func (s *Store) askInHalf(ctx context.Context, p *ranking.Plan, l *look) (answer, error) {
-	deadline, _ := ctx.Deadline() // Search sets one
+	deadline, _ := ctx.Deadline() // searchBy sets a deadline
 	half, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
 	defer cancel()
 	return s.ask(half, l, func(l *look) []byte { return body(p, l, engineTime(half)) })
 }
 
-// tooMuch reports that the engine did not manage what it was asked, while there is still time to ask for less.
+// tooMuch reports whether the engine failed because of the size of the request, while there is still time for a smaller
+// one.
 func tooMuch(ctx context.Context, found *answer, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -63,8 +64,8 @@ func tooMuch(ctx context.Context, found *answer, err error) bool {
 		elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError)
 }
 
-// inPart answers with what a plan alone finds. When that is no one, who was not looked for may still be there: the
-// answer is why, cause, or that it took too long.
+// inPart returns the hits of a plan as a partial result. If there are none, other plans might have found some, so it
+// returns cause as an error, or a timeout.
 func (s *Store) inPart(ctx context.Context, p *ranking.Plan, l *look, cause error) (search.Result, error) {
 	result, err := s.run(ctx, p, l)
 	switch {
@@ -91,8 +92,7 @@ func (s *Store) split(
 	return r, nil
 }
 
-// countFirst counts what the first plan finds, when the page shows no one else. A count that fails is an answer in
-// part.
+// countFirst counts the hits of the first plan if the page shows only those. If the count fails, the result is partial.
 func (s *Store) countFirst(ctx context.Context, first *ranking.Plan, l *look, r search.Result) (search.Result, error) {
 	found, err := s.counts(ctx, first, l, r.Hits)
 	if err != nil {

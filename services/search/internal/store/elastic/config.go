@@ -7,30 +7,29 @@ import (
 	"time"
 )
 
-// maxWeight keeps recency from lifting a hit over the next tier: the best of a tier scores less than twice its
-// constant, and
-// 2 × (1 + 4) is the distance.
+// maxWeight keeps recency from lifting a hit into the next tier. The best hit of a tier scores less than twice its
+// constant, and 2 × (1 + 4) is the distance to the next tier.
 const maxWeight = 4
 
-// Config are the settings of searches in the index.
+// Config holds the settings of searches in the index.
 type Config struct {
-	// SearchTimeout bounds one search, in seconds.
+	// SearchTimeout limits one search, in seconds.
 	SearchTimeout int `env:"ES_SEARCH_TIMEOUT" envDefault:"5"`
-	// RecencyEnabled ranks patients with a bill of late above others that match as well.
+	// RecencyEnabled ranks patients with a recent bill above others that match equally well.
 	RecencyEnabled bool `env:"RECENCY_DECAY_ENABLED" envDefault:"false"`
-	// RecencyScaleDays after the offset, the advantage of a bill has shrunk to RecencyFactor.
+	// RecencyScaleDays is the time after the offset at which the advantage of a bill has dropped to RecencyFactor.
 	RecencyScaleDays  int     `env:"RECENCY_DECAY_SCALE_DAYS" envDefault:"90"`
 	RecencyOffsetDays int     `env:"RECENCY_DECAY_OFFSET_DAYS" envDefault:"7"`
 	RecencyFactor     float64 `env:"RECENCY_DECAY_FACTOR" envDefault:"0.5"`
-	// RecencyWeight is the advantage of a bill of today: the score is multiplied by 1 + weight.
+	// RecencyWeight is the advantage of a bill of today: it multiplies the score by 1 + weight.
 	RecencyWeight float64 `env:"RECENCY_DECAY_WEIGHT" envDefault:"1.5"`
-	// Alias is the index, by the name that the pipeline gives it.
+	// Alias is the alias of the index, as the pipeline sets it.
 	Alias string `env:"INDEX_ALIAS" envDefault:"user_details"`
-	// PhoneCountryCodes are what people write or leave out before a national telephone number.
+	// PhoneCountryCodes are digits that people write or omit before a national telephone number.
 	PhoneCountryCodes []string `env:"PHONE_COUNTRY_CODES" envDefault:"91,0"`
 }
 
-// Validate refuses values with which no search would answer, or answer in the wrong order.
+// Validate rejects settings with which searches would fail, or rank in a wrong order.
 func (c *Config) Validate() error {
 	var problems []error
 	check := func(ok bool, message string) {

@@ -10,9 +10,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// count returns how many of all that a search found each bucket holds. Hits that are all on the page are counted there.
-// The engine is asked otherwise, which costs as much as the search, only when some of them may be of an identifier: the
-// text holds a digit, or the page shows such a hit. Else all are patients'.
+// count returns how many of all hits belong to each bucket. If the page has all hits, it counts those. Otherwise the
+// engine counts, which costs as much as the search, but only if some hits may be identifiers: the text has a digit, or
+// the page has such a hit. If not, all hits belong to search.Patient.
 func (s *Store) count(
 	ctx context.Context, p *ranking.Plan, l *look, r *search.Result,
 ) (map[search.Bucket]int64, error) {
@@ -33,7 +33,7 @@ func (s *Store) count(
 	return withRest(others, others[search.Patient]+sum(others)), nil
 }
 
-// counts asks the engine how many p finds, and how many of them each bucket holds when hits may be of identifiers.
+// counts requests the number of hits of p and, if some may be identifiers, their number per bucket.
 func (s *Store) counts(ctx context.Context, p *ranking.Plan, l *look, hits []search.Hit) (answer, error) {
 	identified := mayBeIdentified(l.page.Text, hits)
 	return s.ask(ctx, l, func(l *look) []byte { return counting(p, l, engineTime(ctx), identified) })
@@ -44,7 +44,7 @@ func mayBeIdentified(text string, hits []search.Hit) bool {
 		slices.ContainsFunc(hits, func(h search.Hit) bool { return h.Bucket != search.Patient })
 }
 
-// buckets returns the counts of an answer.
+// buckets returns the counts in the response.
 func (a *answer) buckets() map[search.Bucket]int64 {
 	counts := map[search.Bucket]int64{}
 	for b, in := range a.Aggregations.Buckets.Buckets {
@@ -61,7 +61,7 @@ func counted(hits []search.Hit) map[search.Bucket]int64 {
 	return withRest(found, int64(len(hits)))
 }
 
-// withRest lists every bucket, and counts as patients' what of the total is in no other one.
+// withRest returns a count for every bucket. The part of total that is in no other bucket belongs to search.Patient.
 func withRest(found map[search.Bucket]int64, total int64) map[search.Bucket]int64 {
 	all := map[search.Bucket]int64{search.Patient: total - sum(found)}
 	for _, b := range search.Buckets() {
@@ -72,7 +72,7 @@ func withRest(found map[search.Bucket]int64, total int64) map[search.Bucket]int6
 	return all
 }
 
-// sum counts the hits of all buckets but that of patients.
+// sum counts the hits of all buckets except search.Patient.
 func sum(found map[search.Bucket]int64) int64 {
 	total := int64(0)
 	for b, n := range found {

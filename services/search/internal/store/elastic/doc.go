@@ -1,5 +1,5 @@
-// Package elastic owns the conversation with the index: which plans of package ranking are asked one after the other or
-// at once, as what request, within whose scope, and what the engine's answer means.
+// Package elastic searches the index: it decides which plans of package ranking are sent, one after the other or at
+// once, limits them to the caller's scope, and converts the engine's responses.
 //
-// It refuses query strings, wildcards and patterns: whatever is typed is a literal.
+// It uses no query strings, wildcards or patterns: typed text is always a literal.
 package elastic

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/ranking"
 )
 
-// appendQuery writes a query as JSON. Values are literals; nothing here is ever parsed.
+// appendQuery appends a query as JSON. Texts are literals, never parsed as a query language.
 func appendQuery(b []byte, q *ranking.Query) []byte {
 	switch q.Kind {
 	case ranking.Equals, ranking.Corrected:
@@ -69,7 +69,7 @@ func appendTerms(b []byte, q *ranking.Query) []byte {
 	return append(b, `]}}`...)
 }
 
-// appendAll finds what holds all of the terms.
+// appendAll appends a query that requires all of the terms.
 func appendAll(b []byte, field string, terms []string) []byte {
 	if len(terms) > 1 {
 		b = append(b, `{"bool":{"filter":[`...)
@@ -103,7 +103,7 @@ func appendList(b []byte, queries []ranking.Query) []byte {
 
 func appendNumber(b []byte, n float64) []byte { return strconv.AppendFloat(b, n, 'g', -1, 64) }
 
-// quote writes s as JSON; bytes that are not UTF-8 become U+FFFD.
+// quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func quote(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b

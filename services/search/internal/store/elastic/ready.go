@@ -11,17 +11,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// What the pipeline writes into the indexes that this program can search.
+// Metadata that the pipeline writes into the indexes that this version can search.
 const (
 	versionDomain = "user_meta.rev"
 	schema        = userindex.Schema
 	oldSchema     = userindex.OldSchema
 )
 
-// probePatience leaves time to ask another node within the time of a probe.
+// probePatience is the timeout per node. It leaves time to try another node within a probe.
 const probePatience = 500 * time.Millisecond
 
-// foundIndex is what the engine says of an index.
+// foundIndex is the engine's description of an index.
 type foundIndex struct {
 	Aliases  map[string]struct{} `json:"aliases"`
 	Mappings struct {
@@ -32,9 +32,9 @@ type foundIndex struct {
 	} `json:"mappings"`
 }
 
-// Ready asks whether the index is there, is one that this program can search, and has the alias by which it does. The
-// node that is asked answers from what it knows itself: while a cluster elects its master, it can be searched. The
-// error says what to do.
+// Ready checks that the index exists, that this version can search it, and that it has the alias for its schema. The
+// node responds from its local state, so that the check works while the cluster elects a master. The error says what to
+// do.
 func (s *Store) Ready(ctx context.Context) error {
 	var indexes map[string]foundIndex
 	err := s.client.Do(

@@ -9,27 +9,27 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-const maxCount = 10_000 // hits that are counted exactly
+const maxCount = 10_000 // maximum number of hits that are counted exactly
 
-// reading asks for the card alone, which the engine returns without reading the document.
+// reading requests only the card, which the engine returns without reading the whole document.
 const reading = `,"stored_fields":"_none_","_source":false,"docvalue_fields":["` + userindex.Shown + `"],"query":`
 
-// What most requests take, and requests that count by bucket.
+// Initial sizes of request bodies, without and with counts by bucket.
 const (
 	requestSize = 4 << 10
 	bucketsSize = 16 << 10
 )
 
-// look is one look into the index: for whom, at which page, and what is in the index.
+// look describes one search in the index: scope, page, and schema of the index.
 type look struct {
 	scope  search.Scope
 	page   search.Query
-	but    []int64 // patients who were found before
+	but    []int64 // patients to exclude, because they were found already
 	recent *recency
-	old    bool // the index is of the older schema
+	old    bool // the index has the older schema
 }
 
-// body makes the request of a plan. limit is how long the engine may take.
+// body returns the request body of a plan. limit is the time that the engine may take.
 func body(p *ranking.Plan, l *look, limit time.Duration) []byte {
 	b := append(head(make([]byte, 0, requestSize), l.page.From, l.page.Size, limit), reading...)
 	found := p.Query(l.old)
@@ -38,7 +38,7 @@ func body(p *ranking.Plan, l *look, limit time.Duration) []byte {
 	} else {
 		b = l.recent.append(b, func(b []byte) []byte { return l.appendVisible(b, &found) })
 	}
-	b = append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]`...) // the score of a hit is its first place
+	b = append(b, `,"sort":[{"_score":"desc"},{"user_id.number":"asc"}]`...) // the score is the first sort value of a hit
 	if after := l.page.After; after != nil {
 		b = appendNumber(append(b, `,"search_after":[`...), after.Score)
 		b = append(strconv.AppendInt(append(b, ','), after.UserID, 10), ']')
@@ -46,7 +46,7 @@ func body(p *ranking.Plan, l *look, limit time.Duration) []byte {
 	return append(b, '}')
 }
 
-// counting makes the request that only counts what is found, by bucket when some of it may be of identifiers.
+// counting returns a request body that only counts hits; by bucket if identified is set.
 func counting(p *ranking.Plan, l *look, limit time.Duration, identified bool) []byte {
 	var buckets []ranking.Filter
 	size := requestSize
@@ -78,8 +78,9 @@ func head(b []byte, from, size int, limit time.Duration) []byte {
 	return append(b, `ms"`...)
 }
 
-// appendVisible limits found to what the scope lets be seen, and to who was not found before. Routing alone is no
-// filter: laboratories share shards, and a document may stand on the route of a laboratory that the patient left.
+// appendVisible appends found, limited to the scope and without the patients in but. The filter is needed in addition
+// to routing, because laboratories share shards, and a document may still have the routing of a laboratory that the
+// patient left.
 func (l *look) appendVisible(b []byte, found *ranking.Query) []byte {
 	lab := l.scope.Lab.LabID()
 	b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"`+userindex.VisibleIn+`":"`...), lab, 10)
@@ -101,14 +102,14 @@ func (l *look) appendVisible(b []byte, found *ranking.Query) []byte {
 	return append(appendQuery(append(b, `,"must":`...), found), `}}`...)
 }
 
-// recency ranks patients with a bill of late higher. The origin is a whole hour, so that the pages of one look through
-// the hits agree.
+// recency ranks patients with a recent bill higher. The reference time is a full hour, so that the pages of a search
+// agree.
 type recency struct {
 	cfg    *Config
 	origin time.Time
 }
 
-// append multiplies the score of a query. A patient without a bill ranks as one whose last bill is old.
+// append appends a query with its score multiplied. A patient without a bill ranks as one whose last bill is old.
 func (r *recency) append(b []byte, inner func([]byte) []byte) []byte {
 	const field = `{"exists":{"field":"last_bill_time"}}`
 	b = inner(append(b, `{"function_score":{"query":`...))

@@ -14,17 +14,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Store is the index of patients, to be read. Safe for concurrent use.
+// Store searches the index of patients. Its methods may be called from several goroutines.
 type Store struct {
 	client  *elastic.Client
 	cfg     Config
 	clock   clock.Clock
 	compile ranking.Compiler
 	breaker breaker
-	old     atomic.Int64 // until when the live index is known to be of an older schema; Unix nanoseconds
+	old     atomic.Int64 // until when the live index is assumed to have the older schema; Unix nanoseconds
 }
 
-// New returns a store on client, which stays the caller's to close.
+// New returns a store over client, which the caller closes.
 func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 	return &Store{
 		client:  client,
@@ -35,22 +35,22 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 	}
 }
 
-// Search answers q within scope. When few are found and effort allows it, a second request looks for names that sound
-// alike or have typing errors, below the patients who were found; and when no one was, a third one for names with two
-// errors. A text that will hardly be found ten times is asked for in both ways at once.
-// Whether that happens does not depend on the page that is asked for. When a further request fails, what the first one
-// found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing, DeadlineExceeded when
-// it is too slow, Canceled; they hold neither the text nor what the engine says about it.
+// Search returns the hits of q within scope. If it finds fewer than ten and effort permits, a second request finds
+// names that sound alike or have typing errors, ranked below the first hits. If there are no hits at all, a third one
+// finds names with two errors. A text that rarely has ten hits is searched in the first two ways at once. The page does
+// not affect these decisions. If a further request fails, the first hits are returned as a partial result. Errors:
+// Unavailable if the index is down, overloaded or missing, DeadlineExceeded if it is too slow, Canceled. They contain
+// neither the text nor the engine's message about it.
 func (s *Store) Search(
 	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
 ) (search.Result, error) {
 	return s.searchBy(ctx, scope, q, effort, s.find)
 }
 
-// asker asks for the plans of a look.
+// asker runs the plans of a search.
 type asker func(ctx context.Context, l *look, effort search.Effort) (search.Result, error)
 
-// searchBy searches by ask, within the service's limit of time, and says where the next page begins.
+// searchBy runs ask within the service's timeout, and adds the cursor of the next page.
 func (s *Store) searchBy(
 	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort, ask asker,
 ) (search.Result, error) {
@@ -77,7 +77,8 @@ func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search
 		p := s.compile.Duplicates(*q)
 		return s.run(ctx, &p, l)
 	}
-	// Both at once need the first page: behind that, no one knows how many hits of the first plan stand before.
+	// Only the first page can be searched in both ways at once. On later pages it is unknown how many hits of the first
+	// plan come before them.
 	if q.From == 0 && q.After == nil && ranking.IsSeldom(q.Text) {
 		if second, ok := s.compile.Second(ranking.Plan{}, q.Text, q.Fields, effort); ok {
 			return s.combined(ctx, s.compile.First(q.Text, q.Fields, effort), second, l)
@@ -86,7 +87,7 @@ func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search
 	return s.inTurn(ctx, l, effort)
 }
 
-// inTurn asks for the plans one after the other, for a further one only when the one before found few.
+// inTurn runs the plans one after the other. It runs a further one only if the previous one found few.
 func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (search.Result, error) {
 	first := s.compile.First(l.page.Text, l.page.Fields, effort)
 	result, err := s.run(ctx, &first, l)
@@ -96,9 +97,9 @@ func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (sear
 	return s.further(ctx, first, l, effort, result)
 }
 
-// lenient looks for most of what a text says, below those whom the searches before found: when they found no one, or
-// the text says more than they asked for, and is no identifier as a whole. When it fails, what they found is an answer
-// in part.
+// lenient finds patients that match most of the text. It does so if no patient was found, or if the text says more than
+// the earlier plans compare and is not an identifier as a whole. Its hits rank below those of the earlier plans. If it
+// fails, the earlier hits are a partial result.
 func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (search.Result, error) {
 	q := &l.page
 	p, more, ok := s.compile.Last(q.Text, q.Fields)
@@ -117,7 +118,7 @@ func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (sear
 	return result, err
 }
 
-// isWhole reports whether the first hit of all pages has the text as an identifier.
+// isWhole reports whether the best hit, on the first page, has an identifier that equals the text.
 func (s *Store) isWhole(ctx context.Context, l *look, hits []search.Hit) bool {
 	if l.page.From > 0 || l.page.After != nil {
 		top, p := *l, s.compile.First(l.page.Text, l.page.Fields, search.Least)
@@ -131,7 +132,7 @@ func (s *Store) isWhole(ctx context.Context, l *look, hits []search.Hit) bool {
 	return len(hits) > 0 && ranking.IsWhole(hits[0].Score)
 }
 
-// origin is from when recency is counted: for all pages of one look from when the first one was asked for.
+// origin returns the reference time of recency: for all pages the time of the first page's request.
 func (s *Store) origin(q search.Query) time.Time {
 	if q.After != nil {
 		return q.After.Origin
@@ -139,14 +140,14 @@ func (s *Store) origin(q search.Query) time.Time {
 	return s.clock.Now().Truncate(time.Hour)
 }
 
-// enough are the hits of a first request that make a second one unnecessary.
+// enough is the number of hits of a first request that makes a second one unnecessary.
 const enough = 10
 
-// further looks for names that are like the text, below those whom the first request found.
+// further finds names similar to the text, ranked below the hits of the first request.
 func (s *Store) further(
 	ctx context.Context, first ranking.Plan, l *look, effort search.Effort, result search.Result,
 ) (search.Result, error) {
-	all := result.Total == int64(len(result.Hits)) // on the page: they need not be found again
+	all := result.Total == int64(len(result.Hits)) // the page has all hits, so the second request can exclude them
 	if all {
 		first = ranking.Plan{}
 	}
@@ -168,7 +169,7 @@ func (s *Store) further(
 		again.Hits, again.Total = append(result.Hits, again.Hits...), result.Total+again.Total
 		fallthrough
 	case err == nil:
-		again.ByBucket = withRest(result.ByBucket, again.Total) // a name that is like the text adds patients alone
+		again.ByBucket = withRest(result.ByBucket, again.Total) // similar names add hits to search.Patient only
 		return again, nil
 	case len(result.Hits) > 0 && !errors.Is(err, errCanceled):
 		result.Partial = true
@@ -177,7 +178,7 @@ func (s *Store) further(
 	return again, err
 }
 
-// furthest looks for names with two errors, when no one was found: it is the dearest search.
+// furthest finds names with two errors if nothing was found. It is the most expensive search.
 func (s *Store) furthest(
 	ctx context.Context, l *look, effort search.Effort, none search.Result,
 ) (search.Result, error) {
@@ -198,7 +199,7 @@ func usersOf(hits []search.Hit) []int64 {
 	return users
 }
 
-// run makes a search and counts what it found. Hits that cannot be counted are an answer in part.
+// run searches and counts the hits by bucket. If counting fails, the result is partial.
 func (s *Store) run(ctx context.Context, p *ranking.Plan, l *look) (search.Result, error) {
 	result, err := s.search(ctx, p, l)
 	if err != nil {
@@ -213,7 +214,7 @@ func (s *Store) run(ctx context.Context, p *ranking.Plan, l *look) (search.Resul
 	return result, nil
 }
 
-// search sends a plan. A plan without a way to find anything needs no engine.
+// search sends a plan and returns its hits. An empty plan has none and is not sent.
 func (s *Store) search(ctx context.Context, p *ranking.Plan, l *look) (search.Result, error) {
 	if p.Empty() {
 		return search.Result{}, nil
@@ -225,12 +226,12 @@ func (s *Store) search(ctx context.Context, p *ranking.Plan, l *look) (search.Re
 	return found.result(func(float64) *ranking.Plan { return p })
 }
 
-// oldFor is how long it is remembered that the live index is of the older schema.
+// oldFor is how long the store assumes that the live index has the older schema.
 const oldFor = 5 * time.Second
 
-// ask sends what request makes, by the alias that only a live index of the schema has that it is made for: the schemas
-// hold terms in other places. A swap moves that alias together with the live one, so a look that finds neither came
-// before it with the one, and after it with the other.
+// ask sends a request body for the schema of the live index, to an alias that only a live index of that schema has: the
+// schemas store terms in different fields. If there is no such alias, it tries the other schema. Aliases are switched
+// at once, so if both are missing, the switch was between the two requests, and the third one succeeds.
 func (s *Store) ask(ctx context.Context, l *look, request func(*look) []byte) (found answer, err error) {
 	now := s.clock.Now()
 	to := *l
@@ -250,7 +251,7 @@ func (s *Store) ask(ctx context.Context, l *look, request func(*look) []byte) (f
 	return found, err
 }
 
-// remember notes of which schema the live index is.
+// remember stores the schema of the live index.
 func (s *Store) remember(old bool, now time.Time) {
 	until := int64(0)
 	if old {
@@ -259,8 +260,8 @@ func (s *Store) remember(old bool, now time.Time) {
 	s.old.Store(until)
 }
 
-// engineTime is how long the engine may work: enough less than we wait to read its answer.
+// engineTime returns how long the engine may take: 90 % of the remaining time, which leaves time to read its response.
 func engineTime(ctx context.Context) time.Duration {
-	deadline, _ := ctx.Deadline() // Search sets one
+	deadline, _ := ctx.Deadline() // searchBy sets a deadline
 	return time.Until(deadline) * 9 / 10
 }

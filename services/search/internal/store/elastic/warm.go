@@ -13,15 +13,15 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// An engine that has just started interprets what it compiles only once it has done it often: the first searches of a
-// morning are several times as slow as those of an hour later.
+// A search engine that has just started compiles its code only after running it often, so its first searches are
+// several times slower than those an hour later.
 const (
 	warmTime     = 5 * time.Second
 	warmSearches = 3000
 	warmCallers  = 4
 )
 
-// warmTexts are of every kind that people type. What they find is thrown away.
+// warmTexts are examples of all kinds of texts that users type. Their hits are discarded.
 var warmTexts = []string{
 	"kumar", "rahul sharma", "sharma rahul", "mohammed yu", "sunita pa", "lak", "r k", "raul sharma", "muhamad",
 	"venkatesh rao", "9876543210", "+91 98765 43210", "43210", "98765", "rahul 98765", "10001", "ord-2026-1", "S-1",
@@ -29,7 +29,7 @@ var warmTexts = []string{
 	"jayalakshmi", "abdul rahman khan",
 }
 
-// Warm searches the largest laboratories until the engine has seen enough of it, for five seconds at most.
+// Warm searches in the largest laboratories until the engine is warm, for at most five seconds.
 func (s *Store) Warm(ctx context.Context) {
 	end := s.clock.Now().Add(warmTime)
 	labs := s.largest(ctx)
@@ -57,10 +57,10 @@ func (s *Store) warmOnce(ctx context.Context, lab int64, text string) {
 	if err != nil {
 		return
 	}
-	_, _ = s.Search(ctx, search.Scope{Lab: scope}, q, search.Full) // what it finds is no one's business
+	_, _ = s.Search(ctx, search.Scope{Lab: scope}, q, search.Full) // only the work of the engine matters
 }
 
-// largest returns the laboratories with the most patients; none when the engine does not tell.
+// largest returns the laboratories with the most patients, or none if the request fails.
 func (s *Store) largest(ctx context.Context) (labs []int64) {
 	var found struct {
 		Aggregations struct {

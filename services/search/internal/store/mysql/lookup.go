@@ -19,11 +19,11 @@ var (
 	_ login.Reader  = (*Store)(nil)
 )
 
-// byNumber keeps the server from reading a whole table by its ids, the newest first, until it has found enough rows: a
-// login may see none of those with a common number.
+// byNumber keeps the server from reading a whole table by id, newest first, until it has found enough rows. That would
+// take long if a login may see none of the rows with a common number.
 const byNumber = " IGNORE INDEX FOR ORDER BY (PRIMARY)"
 
-// Rows of lookup.Named: kind, number, patient, bill, report.
+// Queries for the columns of lookup.Named: kind, number, patient, bill, report.
 const (
 	patientNamed = "SELECT 'patient', u.labPatientId, u.id, 0, 0 FROM userDetails u" + byNumber + " WHERE u.labId_id = ? AND u.isDeleted = 0 AND "
 	billNamed    = "SELECT 'bill', CAST(b.labBillId AS CHAR), b.userDetailsId_id, b.id, 0 FROM billing b" + byNumber + " WHERE b.labId_id = ? AND "
@@ -37,10 +37,11 @@ const (
 	formNamed   = "SELECT 'report', r.lrfId" + ofReport
 )
 
-// maxBillReports is how many reports of a bill are read.
+// maxBillReports is the maximum number of reports read of a bill.
 const maxBillReports = 200
 
-// ofReportOrBill: only organizations are named by reports too.
+// ofReportOrBill returns the condition of reports that belong to an affiliation. Reports have an organization; the
+// other affiliations are in their bill only.
 func ofReportOrBill(column string) string {
 	if column == "orgId_id" {
 		return "(b.orgId_id = ? OR r.orgId_id = ?)"
@@ -48,7 +49,8 @@ func ofReportOrBill(column string) string {
 	return sight.OfBill(column)
 }
 
-// ofPatient is of the registration or any bill; only bills name doctors.
+// ofPatient returns the condition of patients that belong to an affiliation, by the registration or any bill. Doctors
+// are in bills only.
 func ofPatient(column string) string {
 	billed := "EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id AND " + sight.OfBill(column) + ")"
 	if column == "docId_id" {
@@ -57,7 +59,7 @@ func ofPatient(column string) string {
 	return "(u." + column + " = ? OR " + billed + ")"
 }
 
-// union is a query of parts, each with a limit of its own, so that none hides rows of another.
+// union is a query of several parts. Each has its own limit, so that none hides rows of another.
 type union struct {
 	sees  lookup.Sight
 	parts []string
@@ -91,7 +93,7 @@ func (s *Store) named(ctx context.Context, q *union) ([]lookup.Named, error) {
 	return rows, mysqldb.Wrap("look up number", err)
 }
 
-// Named finds the number in every column that has an index of it.
+// Named finds the number in every column that has a database index.
 func (s *Store) Named(ctx context.Context, sees lookup.Sight, n lookup.Number) ([]lookup.Named, error) {
 	marks, texts := mysqldb.In(n.Texts)
 	q := &union{sees: sees}
@@ -105,7 +107,7 @@ func (s *Store) Named(ctx context.Context, sees lookup.Sight, n lookup.Number) (
 	return s.named(ctx, q)
 }
 
-// OfPatients finds the number in the columns without an index, among the reports of patients.
+// OfPatients finds the number in the columns without a database index, among the reports of the patients.
 func (s *Store) OfPatients(
 	ctx context.Context, sees lookup.Sight, userIDs []int64, n lookup.Number,
 ) ([]lookup.Named, error) {
@@ -118,7 +120,7 @@ func (s *Store) OfPatients(
 	return s.named(ctx, q)
 }
 
-// ByID finds the bill or the report with an id.
+// ByID returns the bill or the report with an id.
 func (s *Store) ByID(ctx context.Context, sees lookup.Sight, kind lookup.Kind, id int64) ([]lookup.Named, error) {
 	q := &union{sees: sees}
 	if kind == lookup.Report {
@@ -129,7 +131,7 @@ func (s *Store) ByID(ctx context.Context, sees lookup.Sight, kind lookup.Kind, i
 	return s.named(ctx, q)
 }
 
-// Bills reads bills.
+// Bills returns bills by id.
 func (s *Store) Bills(ctx context.Context, sees lookup.Sight, ids []int64) ([]lookup.BillRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -149,7 +151,7 @@ const reportRows = "(SELECT r.id, r.billId_id, r.userDetailsId_id, r.reportID_id
 	" IF(r.sampleId = '', r.manualSampleId, r.sampleId), IFNULL(t.cell_counter_enabled, 0) FROM labReportRelation r" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ? AND r.dismissed = 0 AND "
 
-// Reports reads reports of bills and those with ids, each with its test. Each bill has a limit of its own.
+// Reports returns the reports of bills, each bill with its own limit, and the reports with these ids.
 func (s *Store) Reports(
 	ctx context.Context, sees lookup.Sight, billIDs, ids []int64,
 ) ([]lookup.ReportRow, error) {
@@ -173,7 +175,8 @@ func (s *Store) Reports(
 	return reports, mysqldb.Wrap("read reports of number", err)
 }
 
-// Laboratory reads the laboratory of a login. One without a row, or with an unknown time zone, has the default zone.
+// Laboratory returns the laboratory of a login. The default time zone is used if the laboratory has no row or an
+// unknown zone.
 func (s *Store) Laboratory(ctx context.Context, lab authn.LabScope) (login.Laboratory, error) {
 	l := login.Laboratory{ID: lab.LabID(), Timezone: labtime.DefaultZone}
 	var zone string

@@ -11,17 +11,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// row is a patient as the tables hold one.
+// row is a patient as the tables store it.
 type row struct {
 	detail.Record
 
 	designation, first, middle, last string
 	birth                            sql.NullString
-	updatedMicros                    int64 // of userDetails
-	projectedMillis                  int64 // of user_meta
+	updatedMicros                    int64 // of the row in userDetails
+	projectedMillis                  int64 // of the row in user_meta
 }
 
-// person returns where personColumns go.
+// person returns the scan targets of personColumns.
 func (r *row) person() []any {
 	p := &r.Person
 	return []any{
@@ -31,7 +31,7 @@ func (r *row) person() []any {
 	}
 }
 
-// lists returns where listColumns go.
+// lists returns the scan targets of listColumns.
 func (r *row) lists() []any {
 	p := &r.Person
 	return []any{
@@ -50,7 +50,7 @@ func (r *row) lists() []any {
 	}
 }
 
-// record returns what was read. The registration's own places count whether they are projected already or not.
+// record converts the row. The affiliations of the registration count even if they are not projected yet.
 func (r *row) record() detail.Record {
 	p := &r.Person
 	p.FullName = name(p.FullName, r.designation, r.first, r.middle, r.last)
@@ -71,7 +71,8 @@ func with(own *int64, others []int64) []int64 {
 	return append(others, *own)
 }
 
-// name is the full name as one line, or its parts when no one wrote one; change capture does the same for the index.
+// name returns the full name in one line, or its parts if there is no full name. Change capture does the same for the
+// index.
 func name(full string, parts ...string) string {
 	if words := strings.Fields(full); len(words) > 0 {
 		return strings.Join(words, " ")
@@ -79,7 +80,7 @@ func name(full string, parts ...string) string {
 	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
-// list reads a JSON array; NULL is none.
+// list scans a JSON array. NULL leaves the slice unchanged.
 type list[T int64 | string] struct{ to *[]T }
 
 // Scan decodes a JSON list; NULL leaves the list as it is.
@@ -99,7 +100,7 @@ func (l list[T]) Scan(v any) error {
 	return nil
 }
 
-// withoutValue keeps what a scan quotes of the row out of the error; the driver's own errors quote nothing of it.
+// withoutValue replaces errors of Scan, which quote values of the row. Errors of the driver quote none.
 func withoutValue(err error) error {
 	if strings.HasPrefix(err.Error(), "sql: Scan error") {
 		return errors.New(

@@ -1,5 +1,5 @@
-// Package mysql owns the SQL of the search: one patient from userDetails and user_meta, and how far change capture has
-// come. It only reads.
+// Package mysql reads the tables for the search: one patient from userDetails and user_meta, the rows with a number,
+// and the progress of change capture. It writes nothing.
 package mysql
 
 import (
@@ -17,11 +17,10 @@ type Store struct{ db *sql.DB }
 
 var _ detail.Reader = (*Store)(nil)
 
-// New returns a store over db, which stays the caller's to close.
+// New returns a store over db, which the caller closes.
 func New(db *sql.DB) *Store { return &Store{db: db} }
 
-// CompleteTo returns the moment before which every change can be found, as change capture knows it; zero while it does
-// not.
+// CompleteTo returns the time up to which every change can be found, as stored by change capture; zero if unknown.
 func (s *Store) CompleteTo(ctx context.Context) (time.Time, error) {
 	var millis int64
 	err := s.db.QueryRowContext(ctx, "SELECT complete_at FROM cdc_freshness WHERE id = 1").Scan(&millis)

@@ -1,4 +1,4 @@
-// Package redis owns what the search reads from the key-value cache beside sessions: the mode of its rate limit.
+// Package redis reads the mode of the rate limit from the key-value cache.
 package redis
 
 import (
@@ -9,19 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ModeKey holds normal, degraded or emergency; operators set it.
+// ModeKey is the key whose value, normal, degraded or emergency, operators set.
 const ModeKey = "search:rate_limit_mode"
 
-// maxModeBytes is how much of the value is read: whatever is longer is no mode.
+// maxModeBytes is how many bytes of the value are read. Longer values are no mode.
 const maxModeBytes = 32
 
-// Modes reads the mode.
+// Modes reads the mode of the rate limit.
 type Modes struct{ client redis.UniversalClient }
 
-// NewModes returns the mode on client, which stays the caller's to close.
+// NewModes returns a reader over client, which the caller closes.
 func NewModes(client redis.UniversalClient) *Modes { return &Modes{client: client} }
 
-// Mode returns the value of the key, "" when there is none.
+// Mode returns the value of the key, "" if there is none.
 func (m *Modes) Mode(ctx context.Context) (string, error) {
 	text, err := m.client.GetRange(ctx, ModeKey, 0, maxModeBytes).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {

@@ -50,8 +50,8 @@ type nearer struct {
 type word []leaf
 
 type leaf struct {
-	field    search.Field
-	found    Query
+	field search.Field
+	found Query
 	// fraction of the tier's score, below 1, so that whole words rank above beginnings; negative for initials
 	fraction float64
 	nearer   []nearer

@@ -1,6 +1,6 @@
-// Package login asks again for the logins with which reports are edited.
+// Package login checks again the logins with which reports are edited.
 //
-// A session keeps its login sealed: a copy of the database opens no one's account.
+// A session keeps its login encrypted, so that a copy of the database gives no access to accounts.
 package login
 
 import (

@@ -1,4 +1,4 @@
-// Command notifications is the service of the inbox, of preferences and of push topics.
+// Command notifications is the service for the inbox, notification preferences and push topics.
 package main
 
 import "github.com/labplatform/labplatform/services/notifications/internal/app"

@@ -24,7 +24,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/migrations"
 )
 
-// Service describes the process.
+// Service describes the notifications process: its ports, its settings and how it is built and migrated.
 var Service = service.Standard[Config, *Config]{
 	Name: "notifications", Prefix: "NOTIFICATIONS_", GRPCPort: 9008, AdminPort: 8008,
 	Summary: "keeps users' inboxes and preferences, and sends notifications to push topics",
@@ -96,7 +96,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	}))
 	sweeper := sweep.New(sweep.Deps{Config: cfg.Sweep, Store: store, Topics: provider, Clock: s.Clock, Counters: metrics})
 	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)
-	if provider != nil { // without one no name can be given to a device
+	if provider != nil { // without a provider, no device can be given a new topic name
 		metrics.Behind(-1)
 		renamer := rename.New(rename.Deps{Store: store, Topics: provider, Names: names, Clock: s.Clock, Gauge: metrics})
 		s.Every("renamer", rename.Interval, renamer.RunOnce)
@@ -104,7 +104,8 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	return nil
 }
 
-// migrate creates or updates the service's tables and the platform's notification types.
+// migrate checks the platform's tables and creates or updates the service's tables, with the platform's notification
+// types.
 func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)

@@ -1,4 +1,4 @@
-// Package app owns the notifications process: its settings and the list of what runs in it.
+// Package app assembles the notifications process: its settings, servers and loops.
 package app
 
 import (
@@ -24,21 +24,21 @@ type Config struct {
 	Sweep  sweep.Config  `envPrefix:"SWEEP_"`
 
 	service.Taskqueue
-	// Zone begins the names of push topics.
+	// Zone is the prefix of push topics.
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
 	// TopicKey makes the names of push topics impossible to guess.
 	TopicKey config.Secret `env:"TOPIC_KEY"`
 	// BulkPermission is the permission with which a lab user who is not an administrator may switch types for the
 	// laboratory.
 	BulkPermission string `env:"BULK_PERMISSION" envDefault:"notification_configure"`
-	// PushProvider is fcm; mailbox, which stores topics without a call; or off, which refuses subscriptions.
+	// PushProvider is fcm; mailbox, which stores topics without a call of a provider; or off, which rejects subscriptions.
 	PushProvider string `env:"PUSH_PROVIDER" envDefault:"mailbox"`
-	// FCMCredentials is the JSON key file of a service account.
+	// FCMCredentials is the JSON key file of a Google service account.
 	FCMCredentials config.Secret `env:"FCM_CREDENTIALS"`
 	Live           livefeed.Config
 }
 
-// Validate refuses zones that a topic must not begin with, and a push provider without its key.
+// Validate rejects zones that topics cannot have as a prefix, and a push provider without its credentials.
 func (c *Config) Validate() error {
 	var problems []error
 	if _, err := notification.ParseZone(c.Zone); err != nil {
@@ -47,7 +47,7 @@ func (c *Config) Validate() error {
 	return errors.Join(append(problems, c.validateTopicKey(), c.validatePush())...)
 }
 
-// validateTopicKey lets Unkeyed stand among the keys. Only development may do without a key.
+// validateTopicKey checks the keys, among which Unkeyed is allowed. A key is required in production.
 func (c *Config) validateTopicKey() error {
 	keys := slices.DeleteFunc(strings.Split(c.TopicKey.Reveal(), ","), func(key string) bool {
 		return key == notification.Unkeyed

@@ -17,13 +17,13 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
-// metrics counts what the use cases report.
+// metrics holds the Prometheus metrics that the use cases and loops update.
 type metrics struct {
 	notified, marked, swept, stopped, withdrawn, evicted *prometheus.CounterVec
 
 	watching, behind prometheus.Gauge
 	unserved         *prometheus.GaugeVec
-	note             func(text string) // shows a text about pushes on /health
+	note             func(text string) // shows a text about push messages on /health
 }
 
 var (

@@ -16,14 +16,14 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/topics"
 )
 
-// The values of PUSH_PROVIDER.
+// Values of PUSH_PROVIDER.
 const (
 	pushSimulated = "mailbox"
 	pushFCM       = "fcm"
 	pushOff       = "off"
 )
 
-// pushState returns whether pushes go out, and adds the loop that checks it.
+// pushState returns whether push messages are delivered, and adds the loop that checks it.
 func pushState(s *service.Service, provider device.Topics, queue grpc.ClientConnInterface, m *metrics) *served.Push {
 	if provider == nil {
 		return served.Disabled(m)
@@ -33,7 +33,7 @@ func pushState(s *service.Service, provider device.Topics, queue grpc.ClientConn
 	return push
 }
 
-// newTopics returns the push provider of devices, nil when pushes are off.
+// newTopics returns the push provider that subscribes devices; nil if pushes are off.
 func newTopics(s *service.Service, cfg Config) (device.Topics, error) {
 	switch cfg.PushProvider {
 	case pushSimulated:

@@ -24,18 +24,18 @@ type TaskQueue interface {
 	) (*taskqueuev1.EnqueueResponse, error)
 }
 
-// Devices brings the topics of a login's devices in line with its preferences.
+// Devices updates the topics of a login's devices after a change of its preferences.
 type Devices interface {
 	Resubscribe(ctx context.Context, v notification.Viewer) error
 }
 
-// Store reads what a push depends on when it goes out.
+// Store reads the present state of notifications before their push messages are sent.
 type Store interface {
-	// Sending returns what holds about a notification now.
+	// Sending returns the present state of a notification.
 	Sending(ctx context.Context, lab authn.LabScope, notificationID int64) (notify.Sending, error)
 }
 
-// Observer counts pushes that are not sent.
+// Observer counts push messages that are not sent.
 type Observer interface {
 	Stopped(reason notify.Stop)
 }
@@ -47,12 +47,12 @@ type Dispatcher struct {
 	Devices   Devices
 	Store     Store
 	Observer  Observer
-	// PushOff reports that this installation sends no push messages. What waits is of before, and stays.
+	// PushOff is set if this installation sends no push messages. Messages from before stay in the outbox.
 	PushOff bool
-	// Held reports that an operator of the task queue pauses push messages. They wait here, where one that is withdrawn
-	// meanwhile is not sent.
+	// Held reports whether an operator of the task queue has paused push messages. They then wait in the outbox, so that
+	// one that is withdrawn meanwhile is not sent.
 	Held func() bool
-	// Paused reports the same of one laboratory. The messages of others do not wait for it.
+	// Paused reports whether an operator has paused a laboratory. Messages of other laboratories do not wait for it.
 	Paused func(lab int64) bool
 }
 
@@ -61,13 +61,13 @@ var (
 	errPaused = errors.New("an operator of the task queue pauses the laboratory")
 )
 
-// Receivers returns the delivery of each kind of message.
+// Receivers returns the delivery function of each kind of message.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindPush: d.push, kindResubscribe: d.resubscribe}
 }
 
-// push enqueues the task, unless the notification was withdrawn or its type switched off meanwhile. The key of the row
-// makes a repeat the same job.
+// push enqueues the task, unless the notification was withdrawn or its type switched off in the meantime. It uses the
+// row's key as idempotency key, so a repeat gives the same job.
 func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 	var request taskqueuev1.EnqueueRequest
 	if err := proto.Unmarshal(row.Payload, &request); err != nil {
@@ -97,7 +97,7 @@ func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 
 var errPushOff = errors.New("PUSH_PROVIDER is off, and was not when this push was accepted: set it to fcm again; see docs/messages.md")
 
-// stop returns why the push is not sent.
+// stop returns why the push message is not sent; "" if it is.
 func (d Dispatcher) stop(ctx context.Context, row outbox.Row, labID int64) (notify.Stop, error) {
 	lab, err := authn.Principal{Kind: authn.Service}.Scope(labID)
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 )
 
-// The kinds of messages.
+// Kinds of outbox messages.
 const (
 	kindPush        = "taskqueue.push"
 	kindResubscribe = "devices.resubscribe"
 )
 
-// Numbers of the task queue's documented tables.
+// Values that the task queue documents.
 const (
 	taskPush        = 3
 	taskTypeReports = 1
 	priorityHigh    = 2
 )
 
-// Messages encodes the messages of the use cases.
+// Messages encodes the messages of the use cases as outbox rows.
 type Messages struct{}
 
 var (
@@ -47,7 +47,7 @@ type pushData struct {
 	Priority string            `json:"priority,omitempty"`
 }
 
-// Push returns one request with a task for each topic.
+// Push returns the message of one request with a task per topic.
 func (Messages) Push(lab authn.LabScope, notificationID int64, pushes []notify.Push) (outbox.Event, error) {
 	request := &taskqueuev1.EnqueueRequest{LabId: proto.Int64(lab.LabID())}
 	for _, p := range pushes {
@@ -70,7 +70,7 @@ func aggregateOf(notificationID int64) string {
 	return notificationAggregate + strconv.FormatInt(notificationID, 10)
 }
 
-// notificationOf reads the id of the notification that a push is about.
+// notificationOf returns the id of the notification from the outbox key of its push message.
 func notificationOf(aggregate string) (int64, error) {
 	id, err := strconv.ParseInt(strings.TrimPrefix(aggregate, notificationAggregate), 10, 64)
 	if err != nil {
@@ -103,7 +103,8 @@ func pushTask(notificationID int64, p notify.Push) (*taskqueuev1.Task, error) {
 	return task, nil
 }
 
-// resubscription is the payload of kindResubscribe. It names a lab user, or with org_id a login of an organisation.
+// resubscription is the payload of kindResubscribe. It identifies a lab user or, with org_id, a login of an
+// organization.
 type resubscription struct {
 	LabID    int64  `json:"lab_id"`
 	UserID   int64  `json:"lab_user_id,omitempty"`

@@ -20,15 +20,15 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-const maxToken = 512 // characters; the width of the column
+const maxToken = 512 // in characters; the width of the column
 
-// ErrUnknownToken reports that the provider no longer has the token: the app was removed.
+// ErrUnknownToken is returned if the provider no longer has the token, because the app was removed.
 var ErrUnknownToken = errors.New("the push provider does not know the token")
 
-// ErrMoved reports that another login or another change of the token came in between.
+// ErrMoved is returned if another login has taken the token, or another request has changed its topics.
 var ErrMoved = apperr.New(apperr.Conflict, "TOKEN_MOVED", "Another login uses this device now; subscribe again")
 
-// Topics is the push provider. Both methods return the topics that failed; an error concerns all of them.
+// Topics is the push provider. Both methods return the topics that failed. An error concerns all topics.
 type Topics interface {
 	Subscribe(ctx context.Context, token string, topics []string) (failed []string, err error)
 	Unsubscribe(ctx context.Context, token string, topics []string) (failed []string, err error)
@@ -38,15 +38,15 @@ type Topics interface {
 type Device struct {
 	Token    string
 	DeviceID string // "": unknown
-	Platform string // web, android or ios; "": unknown
+	Platform string // web, android or ios; "" if unknown
 	Lists
 }
 
 // Lists are the stored topics of a token.
 type Lists struct {
-	Confirmed []string // the provider has them
-	Pending   []string // the provider may have them
-	// Generation is the one of the row when the lists were read.
+	Confirmed []string // the provider has subscribed the token to them
+	Pending   []string // the provider may have subscribed the token to them
+	// Generation is the generation of the row when the lists were read.
 	Generation int64
 }
 
@@ -55,8 +55,8 @@ func (l Lists) All() []string {
 	return append(slices.Clone(l.Confirmed), distinct.Without(l.Pending, l.Confirmed)...)
 }
 
-// InDoubt returns the lists with topics of which the provider may or may not have each one: the next subscription
-// brings them in line.
+// InDoubt returns the lists with topics moved to Pending, because the provider may or may not have them. The next
+// subscription corrects that.
 func (l Lists) InDoubt(topics []string) Lists {
 	l.Confirmed = distinct.Without(l.Confirmed, topics)
 	l.Pending = append(distinct.Without(l.Pending, topics), topics...)
@@ -72,52 +72,55 @@ func equal(a, b []string) bool {
 	return len(distinct.Without(a, b)) == 0 && len(distinct.Without(b, a)) == 0
 }
 
-// Done is what a request changed at the provider.
+// Done holds the changes that a request made at the provider.
 type Done struct{ Added, Removed []string }
 
 func (d Done) empty() bool { return len(d.Added)+len(d.Removed) == 0 }
 
-// Reverse returns what takes the changes back for a token that now has the lists l: the added topics that are in no
-// list are extra, and the removed topics that are in one are missing.
+// Reverse returns the changes that undo d for a token that now has the lists l. extra are added topics that are in no
+// list, missing are removed topics that are in a list.
 func (d Done) Reverse(l Lists) (extra, missing []string) {
 	all := l.All()
 	missing = slices.DeleteFunc(slices.Clone(d.Removed), func(topic string) bool { return !slices.Contains(all, topic) })
 	return distinct.Without(d.Added, all), missing
 }
 
-// Reader reads devices and the preferences that they follow.
+// Reader reads devices and the preferences from which their topics follow.
 type Reader interface {
-	// Find returns the topics of the viewer's token; found is false when it is unknown or another login's.
+	// Find returns the topics of the viewer's token. found is false if the token is unknown or belongs to another login.
 	Find(ctx context.Context, v notification.Viewer, token string) (l Lists, found bool, err error)
-	// OfLogin lists the devices of a login.
+	// OfLogin returns the devices of a login.
 	OfLogin(ctx context.Context, v notification.Viewer) ([]Device, error)
-	// Preferences lists the active types that the laboratory has on, with the login's switch.
+	// Preferences returns the active types that the laboratory has not switched off, with the login's switch.
 	Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error)
 }
 
-// Writer changes devices. Every change of owner or topics raises the generation of the token by one.
+// Writer changes devices. Every change of owner or topics increases the generation of the token by one.
 type Writer interface {
-	// Claim makes the token the viewer's, whichever login had it, and returns the stored topics with the generation, which
-	// only another owner raises: subscriptions of one login that come together do not end one another.
+	// Claim assigns the token to the viewer, whichever login had it, and returns its stored topics and generation. It
+	// increases the generation only if the owner changes, so that concurrent subscriptions of one login do not invalidate
+	// each other.
 	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
-	// SaveTopics stores the topics of the viewer's token. When it was seen stays: a change of preferences is no sign of
-	// it. It returns ErrMoved when the token is another login's or its generation is no longer that of l.
+	// SaveTopics stores the topics of the viewer's token. It does not change when the device was last seen, because a
+	// change of preferences is no use of the device. It returns ErrMoved if the token belongs to another login or its
+	// generation differs from l's.
 	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists) error
-	// Undo calls undo, under the lock of the token's row, with what reverses done for the topics that the token has now.
-	// When undo fails, all of these topics become pending: of the token's owner, or of no login until a sweep.
+	// Undo locks the token's row and calls undo with the changes that reverse done for the topics that the token has now.
+	// If undo fails, all of these topics become pending for the token's owner; without an owner, until a sweep.
 	Undo(ctx context.Context, v notification.Viewer, token string, done Done,
 		undo func(extra, missing []string) error) error
-	// Forget deletes the viewer's token. It returns ErrMoved when it is another login's or of another generation.
+	// Forget deletes the viewer's token. It returns ErrMoved if the token belongs to another login or has another
+	// generation.
 	Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error
-	// Drop deletes the viewer's token, which the provider does not know. A token of another login stays.
+	// Drop deletes the viewer's token because the provider does not know it. A token of another login stays.
 	Drop(ctx context.Context, v notification.Viewer, token string) error
 }
 
-// Deps is what the use case needs.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Reader Reader
 	Writer Writer
-	Topics Topics // nil: this installation subscribes no device
+	Topics Topics // nil: this installation subscribes no devices
 	Names  notification.Names
 	Clock  clock.Clock
 
@@ -125,35 +128,35 @@ type Deps struct {
 	Observer Observer
 }
 
-// Devices is the use case. Its methods may be called from several goroutines.
+// Devices subscribes and unsubscribes devices. Its methods may be called from several goroutines.
 type Devices struct {
 	d   Deps
-	off bool // no device is subscribed
+	off bool // devices cannot be subscribed
 }
 
-// ErrOff reports that this installation sends no push messages. It is its configuration and no failure.
+// ErrOff is returned if this installation sends no push messages, by configuration.
 var ErrOff = apperr.New(apperr.Unimplemented, "PUSH_OFF",
 	"This installation sends no push messages; ask its operator to set NOTIFICATIONS_PUSH_PROVIDER=fcm")
 
-// New returns the use case. Without Topics a subscription returns ErrOff.
+// New returns a use case with the dependencies d. Without Topics, Subscribe returns ErrOff.
 func New(d Deps) *Devices {
 	u := &Devices{d, d.Topics == nil}
 	if u.off {
-		u.d.Topics = Accepting{} // for devices that were subscribed while there was a provider
+		u.d.Topics = Accepting{} // devices subscribed while there was a provider can still be unsubscribed
 	}
 	return u
 }
 
-// Outcome is the outcome of a subscription.
+// Outcome is the result of a subscription.
 type Outcome struct {
-	Topics []string // all that are subscribed
-	Failed []string // refused by the provider; the next subscription tries them again
+	Topics []string // all subscribed topics
+	Failed []string // rejected by the provider; the next subscription tries them again
 
-	generation int64 // of the row afterwards
+	generation int64 // of the row after the subscription
 }
 
-// Subscribe brings the token's topics in line with the viewer's preferences. A token that another login had loses that
-// login's topics. A login keeps the newest MaxDevices devices.
+// Subscribe subscribes the token to the topics that follow from the viewer's preferences, and unsubscribes it from all
+// others, such as those of a login that had the token before. A login keeps its newest MaxDevices devices.
 func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device Device) (Outcome, error) {
 	if err := check(device); err != nil {
 		return Outcome{}, err
@@ -184,7 +187,8 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	return Outcome{}, errBusy
 }
 
-// subscribe reads the preferences after the lists: a switch that comes later changes the generation.
+// subscribe aligns the topics with the preferences. It reads the preferences after the lists, so that a later change of
+// preferences is detected by the generation.
 func (d *Devices) subscribe(ctx context.Context, v notification.Viewer, token string, stored Lists) (Outcome, error) {
 	wanted, err := d.wanted(ctx, v)
 	if err != nil {
@@ -193,8 +197,8 @@ func (d *Devices) subscribe(ctx context.Context, v notification.Viewer, token st
 	return d.align(ctx, v, token, stored, wanted, whenChanged)
 }
 
-// Release takes the token from any login that had it, for a login without topics: its browser must not show the
-// notifications of the previous login.
+// Release removes all topics of the token, for a login without topics: its browser must not show the notifications of
+// the previous login.
 func (d *Devices) Release(ctx context.Context, v notification.Viewer, token string) error {
 	if err := check(Device{Token: token}); err != nil {
 		return err
@@ -212,7 +216,7 @@ func (d *Devices) Release(ctx context.Context, v notification.Viewer, token stri
 		err = d.d.Writer.Forget(ctx, v, token, out.generation)
 	}
 	if errors.Is(err, ErrMoved) {
-		return nil // another login has it already
+		return nil // another login has the token already
 	}
 	return err
 }
@@ -232,26 +236,26 @@ func check(device Device) error {
 	return nil
 }
 
-// wanted returns the topics of the viewer's devices.
+// wanted returns the topics that the viewer's devices should have.
 func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, error) {
 	preferences, err := d.d.Reader.Preferences(ctx, v)
 	return topicsOf(d.d.Names, v, preferences), err
 }
 
-// saving is when align stores the lists before the provider adds topics.
+// saving defines when align stores the lists before the provider adds topics.
 type saving bool
 
 const (
-	// whenChanged leaves the generation to a subscription of the same login that comes at the same time and wants the
-	// same.
+	// whenChanged stores the lists only if they changed. The generation then stays valid for a concurrent subscription of
+	// the same login with the same topics.
 	whenChanged saving = false
-	// always ends every subscription that has read the previous preferences.
+	// always stores the lists, which invalidates every subscription that has read the previous preferences.
 	always saving = true
 )
 
-// align makes the topics of the token the wanted ones: what the plan adds is pending before the provider is called. A
-// name of a previous key stays beside the wanted one, because a push may be on its way to it; package rename removes
-// it.
+// align makes the wanted topics the topics of the token. Topics to add are stored as pending before the provider is
+// called. A topic name with a previous key stays in addition to the wanted name, because a push may be on its way to
+// it; package rename removes it.
 func (d *Devices) align(
 	ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string, s saving,
 ) (Outcome, error) {
@@ -277,7 +281,7 @@ func (d *Devices) align(
 	return d.add(ctx, v, token, p, before, stuck)
 }
 
-// add subscribes what the plan adds, which is pending, and confirms it.
+// add subscribes the pending topics of the plan and confirms them.
 func (d *Devices) add(
 	ctx context.Context, v notification.Viewer, token string, p plan, before Lists, stuck []string,
 ) (Outcome, error) {
@@ -293,19 +297,19 @@ func (d *Devices) add(
 	return outcome(after, append(failed, stuck...)), nil
 }
 
-// doubt makes topics pending that are about to be unsubscribed: when the process dies after the provider's response,
-// the next subscription that wants them repeats them.
+// doubt makes topics pending before they are unsubscribed. If the process crashes after the provider's response, the
+// next subscription that wants them adds them again.
 func (d *Devices) doubt(
 	ctx context.Context, v notification.Viewer, token string, l Lists, topics []string,
 ) (Lists, error) {
 	if len(distinct.Without(l.Confirmed, topics)) == len(l.Confirmed) {
-		return l, nil // none of them is confirmed
+		return l, nil // none of the topics is confirmed
 	}
 	return d.save(ctx, v, token, l.InDoubt(topics), Done{})
 }
 
-// save stores the lists and returns them with the new generation. When the token has moved, it reverses what was done
-// at the provider and returns ErrMoved.
+// save stores the lists and returns them with the new generation. If the token has moved, it reverses done at the
+// provider and returns ErrMoved.
 func (d *Devices) save(
 	ctx context.Context, v notification.Viewer, token string, l Lists, done Done,
 ) (Lists, error) {
@@ -325,7 +329,7 @@ func (d *Devices) save(
 	return l, err
 }
 
-// all is call with an error for topics that failed. An unknown token has no topics, so it is not an error.
+// all calls do for the topics and returns an error if one failed. An unknown token has no topics and is not an error.
 func (d *Devices) all(
 	ctx context.Context, token string, topics []string, do func(context.Context, string, []string) ([]string, error),
 ) error {
@@ -357,7 +361,8 @@ func (*Devices) call(
 	return do(ctx, token, topics)
 }
 
-// refused deletes a token that the provider does not know. The error names the side at fault.
+// refused returns the error of a failed call. It deletes a token that the provider does not know. The error states
+// whether the token or the provider is at fault.
 func (d *Devices) refused(ctx context.Context, v notification.Viewer, token string, err error) error {
 	if !errors.Is(err, ErrUnknownToken) {
 		return apperr.New(apperr.Unavailable, "PUSH_PROVIDER_DOWN", "The push provider does not answer; subscribe again in a minute").
@@ -369,7 +374,7 @@ func (d *Devices) refused(ctx context.Context, v notification.Viewer, token stri
 	return apperr.InvalidField("token", "the push provider does not know this token; get a new one and subscribe again")
 }
 
-// attempts is how often a request is repeated when another change of the device came in between.
+// attempts is the maximum number of attempts if other changes of the device interfere.
 const attempts = 5
 
 var errBusy = apperr.New(
@@ -378,7 +383,7 @@ var errBusy = apperr.New(
 	"The device is being subscribed elsewhere; try again in a minute",
 )
 
-// untilSettled repeats do while it returns ErrMoved.
+// untilSettled repeats do, up to attempts times, while it returns ErrMoved.
 func untilSettled(do func() error) error {
 	for range attempts {
 		if err := do(); !errors.Is(err, ErrMoved) {
@@ -388,7 +393,7 @@ func untilSettled(do func() error) error {
 	return errBusy
 }
 
-// Resubscribe brings all devices of a login in line with the preferences. It may be repeated.
+// Resubscribe aligns the topics of all devices of a login with its preferences. It may be repeated.
 func (d *Devices) Resubscribe(ctx context.Context, v notification.Viewer) error {
 	return untilSettled(func() error { return d.resubscribe(ctx, v) })
 }
@@ -416,8 +421,8 @@ func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error 
 	return nil
 }
 
-// Unsubscribe ends every subscription of the viewer's token, deletes it and returns the topics that were stored. A
-// log-out must not fail, so an unknown token is ignored, and so is the token of another login, which keeps its topics.
+// Unsubscribe unsubscribes the viewer's token from all topics, deletes it and returns the topics that were stored.
+// Because a log-out must not fail, it ignores an unknown token, and a token of another login, which keeps its topics.
 func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token string) (topics []string, err error) {
 	if err := check(Device{Token: token}); err != nil {
 		return nil, err
@@ -448,8 +453,8 @@ func (d *Devices) unsubscribe(ctx context.Context, v notification.Viewer, token 
 	return topics, d.d.Writer.Forget(ctx, v, token, stored.Generation)
 }
 
-// Accepting is the provider of a deployment without push credentials. Topics are stored only; the task queue's
-// development page shows the pushes.
+// Accepting is the provider of a deployment without push credentials: every call succeeds. Topics are stored only; the
+// task queue's development page shows the push messages.
 type Accepting struct{}
 
 var _ Topics = (*Accepting)(nil)

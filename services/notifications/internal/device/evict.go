@@ -9,53 +9,53 @@ import (
 )
 
 const (
-	// MaxDevices is how many devices a login has. A new one is never refused: a person who changes telephones must get
-	// critical results on the new one.
+	// MaxDevices is the maximum number of devices of a login. A new device is never rejected, because a person with a new
+	// telephone must get critical results on it.
 	MaxDevices = 20
-	// maxEvicted is how many devices one subscription gives up, because each takes calls of the provider. Only a login
-	// with many devices of before the limit has more.
+	// maxEvicted is the maximum number of devices that one subscription evicts, because each needs calls of the provider.
+	// Only logins that exceeded the limit before it existed have more.
 	maxEvicted = 5
 )
 
-// Evictor gives devices up, as the sweep does.
+// Evictor removes devices in the same steps as the sweep.
 type Evictor interface {
-	// Oldest lists the devices of a login but the token's, without the newest ones that it keeps, the newest first.
+	// Oldest returns the devices of a login except its keep newest and the one with the token, the newest first.
 	Oldest(ctx context.Context, v notification.Viewer, token string, keep, limit int) ([]Seen, error)
-	// Suspect makes the topics of a device pending that was not seen since; false when it was.
+	// Suspect makes the topics of a device pending if it was not seen since before. It returns false if it was.
 	Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error)
-	// Retire calls unsubscribe and deletes the device, unless it was seen since: then it returns false.
+	// Retire calls unsubscribe and deletes the device. If the device was seen since, it does nothing and returns false.
 	Retire(
 		ctx context.Context, lab authn.LabScope, token string, before time.Time, unsubscribe func(topics []string) error,
 	) (bool, error)
 }
 
-// Seen is a device and when it subscribed last.
+// Seen is a device with the time of its last subscription.
 type Seen struct {
 	Token string
 	At    time.Time
 }
 
-// Observer counts devices that are given up, by outcome.
+// Observer counts evicted devices by outcome.
 type Observer interface {
 	Evicted(outcome Eviction)
 }
 
-// Eviction is the outcome of giving a device up.
+// Eviction is the outcome of evicting a device.
 type Eviction string
 
-// The outcomes.
+// Outcomes of an eviction.
 const (
 	Evicted  Eviction = "evicted"
-	Returned Eviction = "returned" // it subscribed again meanwhile
+	Returned Eviction = "returned" // the device subscribed again before it was deleted
 	Failed   Eviction = "failed"   // the next subscription of the login tries again
 )
 
-// Evictions lists all outcomes, for metrics.
+// Evictions returns all outcomes, for metrics.
 func Evictions() []Eviction { return []Eviction{Evicted, Returned, Failed} }
 
-// evict gives up the devices of a login that are too many, after token has its topics. It takes the two steps of the
-// sweep: a device that returns between them gets all its topics again. A failure leaves the device to the next
-// subscription, and the new device is subscribed all the same.
+// evict removes devices of a login beyond MaxDevices, after token has its topics. It uses the two steps of the sweep,
+// so that a device that returns between them gets all its topics again. On a failure, the next subscription tries
+// again; the new device stays subscribed.
 func (d *Devices) evict(ctx context.Context, v notification.Viewer, token string) {
 	oldest, err := d.d.Evictor.Oldest(ctx, v, token, MaxDevices-1, maxEvicted)
 	if err != nil {
@@ -63,7 +63,7 @@ func (d *Devices) evict(ctx context.Context, v notification.Viewer, token string
 		return
 	}
 	for _, one := range oldest {
-		before := one.At.Add(time.Millisecond) // the resolution of the column
+		before := one.At.Add(time.Millisecond) // the resolution of the column is one millisecond
 		gone, err := d.d.Evictor.Suspect(ctx, v.Lab, one.Token, before)
 		if err == nil && gone {
 			gone, err = d.d.Evictor.Retire(ctx, v.Lab, one.Token, before, func(topics []string) error {

@@ -7,7 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// topicsOf returns the topics of a login's devices: of each type that the login has on, those of its addressees.
+// topicsOf returns the topics of a login's devices: for each type that is on for the login, the topics of its
+// addressees.
 func topicsOf(names notification.Names, v notification.Viewer, preferences []notification.Preference) []string {
 	var topics []string
 	for _, p := range preferences {
@@ -22,14 +23,15 @@ func topicsOf(names notification.Names, v notification.Viewer, preferences []not
 	return topics
 }
 
-// plan is what brings the topics of a token in line: the provider first removes, then adds.
+// plan holds the changes from the stored to the wanted topics of a token. The provider first removes, then adds.
 type plan struct {
 	stored      Lists
-	kept        []string // confirmed and wanted
+	kept        []string // confirmed and wanted: not changed
 	remove, add []string
 }
 
-// planOf removes every topic that is not wanted and adds every wanted one that is not confirmed.
+// planOf returns the plan that removes every topic that is not wanted, and adds every wanted topic that is not
+// confirmed.
 func planOf(stored Lists, wanted []string) plan {
 	remove := distinct.Without(stored.All(), wanted)
 	return plan{
@@ -38,15 +40,15 @@ func planOf(stored Lists, wanted []string) plan {
 	}
 }
 
-// removed returns the lists to store before the provider adds topics, and what it has done so far. The provider refused
-// to remove the stuck topics.
+// removed returns the lists to store before the provider adds topics, and the changes made so far. stuck are topics
+// that the provider failed to remove.
 func (p plan) removed(stuck []string) (Lists, Done) {
 	pending := append(slices.Clone(stuck), p.add...)
 	return Lists{Confirmed: p.kept, Pending: pending, Generation: p.stored.Generation},
 		Done{Removed: distinct.Without(p.remove, stuck)}
 }
 
-// added returns the lists to store in the end, and all that the provider has done. It refused to add the failed topics.
+// added returns the final lists, and all changes made. failed are topics that the provider failed to add.
 func (p plan) added(stuck, failed []string) (Lists, Done) {
 	_, done := p.removed(stuck)
 	done.Added = distinct.Without(p.add, failed)

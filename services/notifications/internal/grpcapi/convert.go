@@ -86,7 +86,7 @@ func preferencesOf(list []notification.Preference) []*notificationsv1.Preference
 	return out
 }
 
-// object returns a JSON object, an empty one for a document that is not valid JSON.
+// object converts a JSON object. An invalid document gives an empty object.
 func object(document json.RawMessage) *typev1.RawJSON {
 	if !json.Valid(document) {
 		document = json.RawMessage("{}")

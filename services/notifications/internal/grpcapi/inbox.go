@@ -18,8 +18,8 @@ func (s *Server) ListNotifications(
 		return nil, err
 	}
 	list, err := s.d.Inbox.List(ctx, v, inbox.Query{
-		From:  first(in.From, in.FromDate), //nolint:protogetter // absent is not empty
-		To:    first(in.To, in.ToDate),     //nolint:protogetter // absent is not empty
+		From:  first(in.From, in.FromDate), //nolint:protogetter // a pointer, because absent differs from empty
+		To:    first(in.To, in.ToDate),     //nolint:protogetter // a pointer, because absent differs from empty
 		Page:  in.GetPage(),
 		Limit: in.GetLimit(),
 	})
@@ -66,7 +66,7 @@ func (s *Server) MarkAllRead(
 	}, nil
 }
 
-// ListActivities lists the actions of the viewers.
+// ListActivities lists what users did with notifications.
 func (s *Server) ListActivities(
 	ctx context.Context, in *notificationsv1.ListActivitiesRequest,
 ) (*notificationsv1.ListActivitiesResponse, error) {
@@ -74,7 +74,7 @@ func (s *Server) ListActivities(
 	if err != nil {
 		return nil, err
 	}
-	from, to := first(in.FromDate, in.From), first(in.ToDate, in.To) //nolint:protogetter // absent is not empty
+	from, to := first(in.FromDate, in.From), first(in.ToDate, in.To) //nolint:protogetter // absent differs from empty
 	list, err := s.d.Inbox.Activities(ctx, v, from, to)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Server) ListActivities(
 	}, nil
 }
 
-// ListTypes lists the types with the laboratory's switch.
+// ListTypes lists the notification types with the laboratory's switches.
 func (s *Server) ListTypes(
 	ctx context.Context,
 	_ *notificationsv1.ListTypesRequest,

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// WatchNotifications streams what comes into the login's inbox.
+// WatchNotifications streams new notifications of the login's inbox.
 func (s *Server) WatchNotifications(
 	_ *notificationsv1.WatchNotificationsRequest, stream grpc.ServerStreamingServer[typev1.Event],
 ) error {
@@ -30,7 +30,7 @@ func (s *Server) WatchNotifications(
 	return s.d.Live.Watch(ctx, v, last, eventReader{v, stream.Send})
 }
 
-// eventReader sends the events of one viewer to a stream.
+// eventReader sends the events of one viewer to the stream.
 type eventReader struct {
 	viewer notification.Viewer
 	send   func(*typev1.Event) error
@@ -38,7 +38,7 @@ type eventReader struct {
 
 var _ live.Reader = (*eventReader)(nil)
 
-// Position sends an event that has an id alone: it says where to continue after a lost connection.
+// Position sends an event that has only an id, from which the reader continues after a lost connection.
 func (r eventReader) Position(id int64) error {
 	return r.send(&typev1.Event{Id: strconv.FormatInt(id, 10)})
 }
@@ -51,7 +51,7 @@ func (r eventReader) Notification(n notification.Notification, activities []noti
 	return r.send(&typev1.Event{Id: strconv.FormatInt(n.ID, 10), Event: "notification", Data: string(data)})
 }
 
-// Changed sends an event without an id: the reader stays where it is.
+// Changed sends an event without an id, which does not change the reader's position.
 func (r eventReader) Changed(n notification.Notification, activities []notification.Activity) error {
 	data, err := labjson.Marshal(listedOne(r.viewer, n, activities))
 	if err != nil {
@@ -60,7 +60,7 @@ func (r eventReader) Changed(n notification.Notification, activities []notificat
 	return r.send(&typev1.Event{Event: "changed", Data: string(data)})
 }
 
-// Unread sends an event without an id: the reader stays where it is.
+// Unread sends an event without an id, which does not change the reader's position.
 func (r eventReader) Unread(n int64) error {
 	return r.send(&typev1.Event{Event: "unread", Data: fmt.Sprintf(`{"unread_count":%d}`, n)})
 }

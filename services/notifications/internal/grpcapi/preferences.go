@@ -43,7 +43,7 @@ func (s *Server) UpdateTypes(
 	}, nil
 }
 
-// switched returns the switches of the requested types after the change: a mandatory type stays on.
+// switched returns the requested types with their switches after the change. A mandatory type stays on.
 func switched(asked []*notificationsv1.TypeSwitch, kinds []notification.Kind) []*notificationsv1.TypeSwitch {
 	out := make([]*notificationsv1.TypeSwitch, len(asked))
 	for i, one := range asked {

@@ -55,7 +55,7 @@ func subscribedMessage(out device.Outcome) string {
 	return "Subscribed successfully"
 }
 
-// UnsubscribeTopics ends a token's subscriptions.
+// UnsubscribeTopics unsubscribes a token from all topics.
 func (s *Server) UnsubscribeTopics(
 	ctx context.Context, in *notificationsv1.UnsubscribeTopicsRequest,
 ) (*notificationsv1.UnsubscribeTopicsResponse, error) {
@@ -74,7 +74,7 @@ func (s *Server) UnsubscribeTopics(
 	}, nil
 }
 
-// Notify takes a trigger of another service.
+// Notify stores a notification on behalf of another service.
 func (s *Server) Notify(
 	ctx context.Context,
 	in *notificationsv1.NotifyRequest,
@@ -111,7 +111,7 @@ func notified(r notify.Result) *notificationsv1.NotifyResponse {
 	return out
 }
 
-// WithdrawNotice takes a notice back that another service sent.
+// WithdrawNotice withdraws a notice that another service sent.
 func (s *Server) WithdrawNotice(
 	ctx context.Context, in *notificationsv1.WithdrawNoticeRequest,
 ) (*notificationsv1.WithdrawNoticeResponse, error) {
@@ -124,7 +124,7 @@ func (s *Server) WithdrawNotice(
 	return &notificationsv1.WithdrawNoticeResponse{WasRead: answer.WasRead, Found: answer.Found}, nil
 }
 
-// GetReach reports whether notices of a type reach the laboratory's users.
+// GetReach reports whether notices of a type reach a device of the laboratory's users.
 func (s *Server) GetReach(
 	ctx context.Context, in *notificationsv1.GetReachRequest,
 ) (*notificationsv1.GetReachResponse, error) {
@@ -135,7 +135,7 @@ func (s *Server) GetReach(
 	return &notificationsv1.GetReachResponse{Unreachable: string(unreachable)}, nil
 }
 
-// GetServiceWorker returns the script of the web push service worker.
+// GetServiceWorker returns the script of the service worker for web push.
 func (s *Server) GetServiceWorker(
 	_ context.Context,
 	in *notificationsv1.GetServiceWorkerRequest,

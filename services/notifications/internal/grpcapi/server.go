@@ -1,4 +1,5 @@
-// Package grpcapi is the transport of notifications: decode, call, encode.
+// Package grpcapi serves the gRPC API of notifications: it identifies the caller, calls the use cases, and converts
+// requests and responses.
 package grpcapi
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
-// Deps is what the server works with.
+// Deps are the dependencies of the server.
 type Deps struct {
 	Inbox       *inbox.Inbox
 	Preferences *preference.Preferences
@@ -32,10 +33,10 @@ type Server struct {
 	d Deps
 }
 
-// New returns the server.
+// New returns a server with the dependencies d.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// Anonymous lists the methods that need no session.
+// Anonymous returns the methods that need no session.
 func Anonymous() []string {
 	return []string{notificationsv1.NotificationsService_GetServiceWorker_FullMethodName}
 }
@@ -44,7 +45,7 @@ func viewer(ctx context.Context) (notification.Viewer, error) {
 	return notification.ViewerOf(authn.FromContext(ctx))
 }
 
-// first returns the first text that is not empty, "" without one.
+// first returns the first text that is not empty; "" if all are.
 func first(texts ...*string) string {
 	for _, t := range texts {
 		if t != nil && *t != "" {

@@ -1,2 +1,2 @@
-// Package inbox lists notifications and records their readers.
+// Package inbox lists notifications, marks them as read or unread, and lists who did so.
 package inbox

@@ -13,23 +13,23 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// Bounds of the documented lists.
+// Limits of the documented lists.
 const (
 	DefaultLimit  = 1_000
 	MaxLimit      = 10_000
 	MaxActivities = 10_000
-	// MaxUnread is where the count of unread notifications stops: a larger number says nothing more to a person.
+	// MaxUnread is the maximum count of unread notifications. Counting further would not tell a user more.
 	MaxUnread = 1_000
 	maxPage   = 100_000
-	// markStep bounds one transaction, MaxMarked one request.
+	// markStep is the maximum number of notifications marked in one transaction, MaxMarked in one request.
 	markStep  = 500
 	MaxMarked = 10_000
 )
 
-// Inbox is the use case. Its methods may be called from several goroutines.
+// Inbox lists and marks notifications. Its methods may be called from several goroutines.
 type Inbox struct {
 	d Deps
-	// Pages of one login that open or wake at the same time share one read.
+	// lists coalesces reads: pages of one login that open or wake at the same time share one.
 	lists coalesce.Reads[sameList, struct{}, List]
 }
 
@@ -49,7 +49,7 @@ type Signals interface {
 	Changed(ctx context.Context, lab authn.LabScope)
 }
 
-// Deps is what the use case needs.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Reader   Reader
 	Writer   Writer
@@ -58,10 +58,10 @@ type Deps struct {
 	Signals  Signals
 }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *Inbox { return &Inbox{d: d} }
 
-// Query holds the parameters of a list as they were sent; "" is a missing one.
+// Query holds the parameters of a list as they were sent. "" means absent.
 type Query struct{ From, To, Page, Limit string }
 
 // List is a page of the inbox.
@@ -71,7 +71,7 @@ type List struct {
 	Unread        int64
 }
 
-// List returns a page of the inbox. Callers share the list and must not change it.
+// List returns a page of the inbox. Callers share the result and must not change it.
 func (i *Inbox) List(ctx context.Context, v notification.Viewer, q Query) (List, error) {
 	return i.lists.Do(ctx, sameList{v, q}, struct{}{}, func(ctx context.Context, _ []struct{}) (List, error) {
 		return i.list(ctx, v, q)
@@ -102,11 +102,11 @@ func (i *Inbox) list(ctx context.Context, v notification.Viewer, q Query) (List,
 	return out, err
 }
 
-// maxActivitiesEach is the limit of activities of a notification that is shown alone.
+// maxActivitiesEach is the maximum number of activities of a notification that is the only one on its page.
 const maxActivitiesEach = 50
 
-// activitiesEach returns the limit of activities for each notification of a page: the cost of a page does not grow with
-// the readers of its notifications. The list of activities has the rest.
+// activitiesEach returns the maximum number of activities per notification of a page, so that the cost of a page does
+// not grow with the number of readers. The list of activities has the rest.
 func activitiesEach(notifications int) int {
 	switch {
 	case notifications <= 20:
@@ -128,7 +128,7 @@ func (i *Inbox) window(ctx context.Context, v notification.Viewer, from, to stri
 	return notification.ParseWindow(from, to, zone, i.d.Clock.Now())
 }
 
-// page reads page and limit. A limit above MaxLimit is MaxLimit.
+// page parses page and limit. A limit above MaxLimit is reduced to MaxLimit.
 func (q Query) page() (Page, error) {
 	page, err := number("page", q.Page, 1, maxPage)
 	if err != nil {
@@ -142,7 +142,7 @@ func (q Query) page() (Page, error) {
 	return Page{Offset: (page - 1) * limit, Limit: limit}, nil
 }
 
-// number reads a positive integer of at most limit; a limit of 0 is none.
+// number parses a positive integer of at most limit, or returns otherwise for "". A limit of 0 means no limit.
 func number(name, text string, otherwise, limit int) (int, error) {
 	if text == "" {
 		return otherwise, nil
@@ -183,7 +183,8 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
 
-// MarkAll marks the newest unread notifications of the default window read, at most MaxMarked, and returns how many.
+// MarkAll marks the newest unread notifications of the default window as read, at most MaxMarked. It returns their
+// number.
 func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error) {
 	window, err := notification.ParseWindow("", "", time.UTC, i.d.Clock.Now())
 	if err != nil {
@@ -194,7 +195,7 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 		return 0, err
 	}
 	limit := MaxMarked
-	if unread < MaxUnread { // the count is exact, so the read notifications are not searched for more
+	if unread < MaxUnread { // the count is exact, so there are no further unread notifications to find
 		limit = int(unread)
 	}
 	total := 0
@@ -219,10 +220,10 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 // ActivityList holds the activities of a window.
 type ActivityList struct {
 	Activities   []notification.Activity
-	LimitReached bool // more exist
+	LimitReached bool // there are more activities
 }
 
-// Activities lists the activities of a window, newest first.
+// Activities returns the activities of a window, newest first.
 func (i *Inbox) Activities(ctx context.Context, v notification.Viewer, from, to string) (ActivityList, error) {
 	window, err := i.window(ctx, v, from, to)
 	if err != nil {

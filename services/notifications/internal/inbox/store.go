@@ -20,24 +20,24 @@ type Reader interface {
 		[]notification.Activity, error)
 }
 
-// ReadState reads what people did with notifications.
+// ReadState reads which notifications are unread, and the activities.
 type ReadState interface {
-	// Unread returns how many notifications of the window the viewer has not read, at most limit.
+	// Unread returns the number of notifications in the window that the viewer has not read, at most limit.
 	Unread(ctx context.Context, v notification.Viewer, w notification.Window, limit int) (int64, error)
-	// ActivitiesOf returns the newest activities of each notification that the viewer may see, at most limit of each,
-	// oldest first.
+	// ActivitiesOf returns, for each notification, its newest activities that the viewer may see, at most limit, oldest
+	// first.
 	ActivitiesOf(ctx context.Context, v notification.Viewer, ids []int64, limit int) (
 		map[int64][]notification.Activity, error)
 }
 
 // Writer marks notifications.
 type Writer interface {
-	// Mark applies the action to a notification and returns when the viewer has read it, nil when it is unread. It returns
-	// notification.ErrNotFound when the viewer does not see the notification.
+	// Mark applies the action to a notification. It returns when the viewer read it, nil if it is unread. It returns
+	// notification.ErrNotFound if the viewer may not see the notification.
 	Mark(ctx context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time) (*int64, error)
-	// MarkRead marks up to limit unread notifications of the window read, newest first, and returns how many.
+	// MarkRead marks up to limit unread notifications of the window as read, newest first. It returns their number.
 	MarkRead(ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time) (int, error)
 }
 
-// Page is a part of a list.
+// Page selects a part of a list.
 type Page struct{ Offset, Limit int }

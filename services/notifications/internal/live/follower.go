@@ -9,17 +9,18 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// follower is one stream.
+// follower is one event stream.
 type follower struct {
 	Deps
 
 	viewer notification.Viewer
 	out    Reader
-	last   string          // notification that the reader names; "" for none
-	since  int64           // epoch seconds; nothing older becomes visible any more
-	seen   map[int64]int64 // what needs no sending, with its time, from since on
-	unread int64           // as sent last; -1: not yet
-	// reworded is what was sent as changed, with the time of the change, from since on.
+	last   string          // id of the last notification that the reader has; "" if unknown
+	since  int64           // epoch seconds; older notifications can no longer become visible
+	seen   map[int64]int64 // notifications since then that need not be sent, with their time
+	unread int64           // count last sent; -1: none yet
+	// reworded are the changed notifications that were sent, with the time of the change, as far as it is not before
+	// since.
 	reworded map[int64]int64
 }
 
@@ -33,7 +34,7 @@ func (f *follower) Begin(ctx context.Context) error {
 	return f.out.Position(at)
 }
 
-// begin sets where the first look starts and returns the id of the reader's position.
+// begin sets the time from which the first look starts, and returns the id of the reader's position.
 func (f *follower) begin(ctx context.Context) (int64, error) {
 	now := f.Clock.Now()
 	at, ok, err := f.position(ctx, f.last)
@@ -49,10 +50,10 @@ func (f *follower) begin(ctx context.Context) (int64, error) {
 	if at, err = f.Store.Newest(ctx, f.viewer); err != nil {
 		return 0, err
 	}
-	return at.ID, f.each(ctx, func([]notification.Notification) error { return nil }) // they were there before the reader
+	return at.ID, f.each(ctx, func([]notification.Notification) error { return nil }) // older than the stream
 }
 
-// Look sends what is new.
+// Look sends new and changed notifications, and the count of unread ones.
 func (f *follower) Look(ctx context.Context, _ bool) (again time.Duration, err error) {
 	now := f.Clock.Now()
 	err = f.each(ctx, func(list []notification.Notification) error { return f.send(ctx, list, f.out.Notification) })
@@ -68,7 +69,7 @@ func (f *follower) Look(ctx context.Context, _ bool) (again time.Duration, err e
 	return 0, f.count(ctx, now)
 }
 
-// forget removes what is older than since.
+// forget removes entries with a time before since.
 func forget(sent map[int64]int64, since int64) {
 	maps.DeleteFunc(sent, func(_, at int64) bool { return at < since })
 }
@@ -89,7 +90,7 @@ func (f *follower) change(ctx context.Context) error {
 	return f.send(ctx, unsent, f.out.Changed)
 }
 
-// each calls do with what was not seen, oldest first, a page at a time.
+// each calls do with the notifications that are not in seen, oldest first, page by page.
 func (f *follower) each(ctx context.Context, do func([]notification.Notification) error) error {
 	from := Position{CreatedAt: f.since}
 	for {
@@ -139,7 +140,7 @@ func (f *follower) send(
 	return nil
 }
 
-// count sends the number of unread notifications when it is another than before.
+// count sends the number of unread notifications if it has changed.
 func (f *follower) count(ctx context.Context, now time.Time) error {
 	window, err := notification.ParseWindow("", "", time.UTC, now)
 	if err != nil {

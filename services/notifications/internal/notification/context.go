@@ -11,25 +11,26 @@ import (
 
 const maxContextBytes = 16 << 10
 
-// Context is the context of a trigger: its addressees and the ids of its subject. Raw is the whole object.
+// Context is the context of a trigger: its addressees and the ids of its subject. Raw is the whole JSON object.
 type Context struct {
 	LabID, OrgID, DoctorID, LabUserID int64
-	// ReportID (lrr_id) or BillID is the subject of the notification; 0 when it is another one.
+	// ReportID (lrr_id) or BillID identifies the subject of the notification. Both are 0 if it has another subject.
 	ReportID, BillID int64
-	// Escalation above 0 reports that a critical result has waited too long, Corrected that one was wrong.
+	// Escalation is above 0 if a critical result has waited too long. Corrected is set if a critical result was wrong.
 	Escalation int64
 	Corrected  bool
-	// Unclear reports a value that no one can compare with its critical limits, Unconfirmed a critical rerun value that
-	// no one has confirmed. Both are escalations.
+	// Unclear is set if a value cannot be compared with its critical limits, Unconfirmed if a critical rerun value is not
+	// confirmed. Notifications of both are escalations.
 	Unclear, Unconfirmed bool
-	// WithoutLab leaves the laboratory's topic out (laboratory is false): it was told already.
+	// WithoutLab leaves out the laboratory's topic ("laboratory" is false), because it was informed already.
 	WithoutLab bool
-	// Title and Body replace the type's wording in the inbox; push messages never carry them.
+	// Title and Body replace the type's text in the inbox. Push messages never carry them.
 	Title, Body string
 	Raw         json.RawMessage
 }
 
-// ParseContext reads the JSON object of a trigger. lab_id is required; ids are positive numbers or digits in a string.
+// ParseContext parses the JSON object of a trigger. lab_id is required. Ids are positive numbers, or digits in a
+// string.
 func ParseContext(raw []byte) (Context, error) {
 	if len(raw) > maxContextBytes {
 		return Context{}, apperr.InvalidField("context", "the context must have at most 16384 bytes")
@@ -76,7 +77,7 @@ func ParseContext(raw []byte) (Context, error) {
 	return c, nil
 }
 
-// parseLaboratory reads whether the laboratory is told, which is so by default.
+// parseLaboratory parses whether the laboratory is informed. The default is true.
 func (c *Context) parseLaboratory(text json.RawMessage) error {
 	told := true
 	if text != nil && json.Unmarshal(text, &told) != nil {
@@ -105,8 +106,8 @@ func parseID(raw json.RawMessage) (int64, error) {
 	return id, nil
 }
 
-// Addressed returns the context with its final addressees. An escalation is for the laboratory only: it reports the
-// laboratory's own delay.
+// Addressed returns the context with its final addressees. An escalation goes to the laboratory only, because the delay
+// is the laboratory's.
 func (c Context) Addressed() Context {
 	if c.Escalation > 0 {
 		c.OrgID, c.DoctorID = 0, 0
@@ -114,7 +115,7 @@ func (c Context) Addressed() Context {
 	return c
 }
 
-// Subject names the subject of the notification, by which a repeat is recognised; "" without one.
+// Subject returns the subject of the notification, by which repeats are recognized; "" without one.
 func (c Context) Subject() string {
 	switch {
 	case c.ReportID > 0:
@@ -125,7 +126,7 @@ func (c Context) Subject() string {
 	return ""
 }
 
-// Data is the part of the context that the inbox shows: everything but the wording and laboratory.
+// Data returns the part of the context that the inbox shows: all fields except the texts and "laboratory".
 func (c Context) Data() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(c.Raw, &fields) != nil {

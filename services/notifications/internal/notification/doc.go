@@ -1,3 +1,3 @@
-// Package notification is the domain of the inbox: notifications, their viewers, windows of time and push topics. It is
-// pure.
+// Package notification contains the rules of the inbox: notifications, their viewers, windows of time, and push topics.
+// It depends on no store and no transport.
 package notification

@@ -8,23 +8,23 @@ type Kind struct {
 	Category      string
 	Name          string
 	Description   string
-	UserCategory  string // org, lab_user or doctor: its addressee
+	UserCategory  string // kind of addressee: org, lab_user or doctor
 	DefaultParams json.RawMessage
 	Order         int
 	Mandatory     bool // users cannot switch it off
-	// Disabled reports whether the laboratory switched the type off; false for a mandatory type.
+	// Disabled is set if the laboratory switched the type off. It is false for a mandatory type.
 	Disabled bool
-	// LabParams replace DefaultParams for the laboratory; nil: no replacement.
+	// LabParams replaces DefaultParams for the laboratory; nil means no replacement.
 	LabParams json.RawMessage
 }
 
-// Wording returns the title and the body that the type or the laboratory chose. They are neutral: they name no patient.
+// Wording returns the title and the body that the type or the laboratory defines. They do not identify a patient.
 func (k Kind) Wording() (title, body string) {
 	var w struct {
 		Title string `json:"title"`
 		Body  string `json:"body"`
 	}
-	_ = json.Unmarshal(k.DefaultParams, &w) // invalid parameters of an operator must not stop the notification
+	_ = json.Unmarshal(k.DefaultParams, &w) // invalid parameters must not stop the notification
 	_ = json.Unmarshal(k.LabParams, &w)
 	if w.Title == "" {
 		w.Title = k.Description
@@ -32,11 +32,12 @@ func (k Kind) Wording() (title, body string) {
 	return w.Title, w.Body
 }
 
-// CriticalReport is the type of critical results.
+// CriticalReport is the id of the type for critical results.
 const CriticalReport = 2
 
-// WordingFor returns the wording for a context. Escalations and corrections of a critical result have their own
-// wording, which names no patient either. That of a correction holds for what was called, heard in an attempt or read.
+// WordingFor returns the title and the body for a context. Escalations and corrections of a critical result have their
+// own texts, which do not identify a patient either. The text of a correction fits values that were called, heard in an
+// attempt, or read.
 func (k Kind) WordingFor(c Context) (title, body string) {
 	title, body = k.Wording()
 	if k.ID != CriticalReport {
@@ -56,10 +57,10 @@ func (k Kind) WordingFor(c Context) (title, body string) {
 	return title, body
 }
 
-// Preference is a type as one user has it.
+// Preference is a type with the switch of one user.
 type Preference struct {
 	Kind
-	// UserDisabled is the user's switch; nil: never set.
+	// UserDisabled is the user's switch; nil if never set.
 	UserDisabled *bool
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Message is the visible part of a notification. Data is a JSON object.
+// Message is the displayed part of a notification. Data is a JSON object.
 type Message struct {
 	Title string          `json:"title"`
 	Body  string          `json:"body"`
@@ -20,19 +20,19 @@ type Notification struct {
 	TypeID    int64
 	Message   Message
 	CreatedAt int64  // epoch seconds
-	ReadOn    *int64 // epoch seconds; nil: unread by the viewer
+	ReadOn    *int64 // epoch seconds; nil if unread by the viewer
 }
 
-// Action is an action of a person on a notification.
+// Action is what a user does with a notification.
 type Action string
 
-// The documented actions of a person.
+// Documented actions of a user.
 const (
 	Read   Action = "read"
 	Unread Action = "unread"
 )
 
-// ParseAction returns the action of that name and refuses other texts.
+// ParseAction returns the action with that name, or an error.
 func ParseAction(text string) (Action, error) {
 	switch a := Action(text); a {
 	case Read, Unread:
@@ -41,8 +41,8 @@ func ParseAction(text string) (Action, error) {
 	return "", apperr.InvalidField("action", "action must be read or unread")
 }
 
-// Apply returns when a login has read a notification after the action, nil for unread, and whether the action changes
-// anything. A read notification keeps its first time.
+// Apply returns when a login has read a notification after the action, nil for unread. changed reports whether the
+// action changes anything. A notification that is read again keeps its first time.
 func (a Action) Apply(readOn *int64, now time.Time) (after *int64, changed bool) {
 	switch {
 	case (readOn != nil) == (a == Read):
@@ -64,7 +64,7 @@ type Activity struct {
 	At             int64 // epoch seconds
 }
 
-// Errors of the area.
+// Errors about notifications.
 var (
 	ErrNotFound = apperr.New(apperr.NotFound, "NOTIFICATION_NOT_FOUND", "There is no such notification for this login")
 	ErrNoType   = apperr.New(
@@ -72,7 +72,8 @@ var (
 		"TYPE_NOT_FOUND",
 		"There is no such notification type; GET notification-type/all lists them",
 	)
-	// ErrTypeInactive is temporary: operators switch types of the installation off and on, and notices wait meanwhile.
+	// ErrTypeInactive is temporary: operators switch types of the installation off and on, and notices wait until the type
+	// is on.
 	ErrTypeInactive = apperr.New(apperr.Unavailable, "TYPE_INACTIVE",
 		"This installation has the notification type switched off; ask its operator to set NotificationTypesMaster.is_active")
 )

@@ -18,7 +18,7 @@ type Zone string
 
 var zonePattern = regexp.MustCompile(`^[A-Za-z0-9-_.~%]{1,16}$`)
 
-// ParseZone returns the zone of that name and refuses characters that topics must not have.
+// ParseZone returns the zone with that name. It rejects characters that topics must not contain.
 func ParseZone(text string) (Zone, error) {
 	if !zonePattern.MatchString(text) {
 		return "", fmt.Errorf("%q must be 1 to 16 letters, digits or -_.~%%", text)
@@ -26,13 +26,13 @@ func ParseZone(text string) (Zone, error) {
 	return Zone(text), nil
 }
 
-// Ref is the addressee of a topic.
+// Ref identifies the addressee of a topic.
 type Ref struct {
 	Kind string // org, lab, user or doctor
 	ID   int64
 }
 
-// The kinds of refs.
+// Kinds of addressees.
 const (
 	RefOrg    = "org"
 	RefLab    = "lab"
@@ -40,18 +40,18 @@ const (
 	RefDoctor = "doctor"
 )
 
-// Unkeyed in a list of keys stands for names without a keyed part, as version 1.0.0 made them.
+// Unkeyed in a list of keys stands for names without a keyed part, as version 1.0.0 used them.
 const Unkeyed = "unkeyed"
 
-// Names gives push topics their names: a readable part and one that cannot be guessed, because an app can be subscribed
-// to any topic whose name is known. While a key is replaced a topic has a name under each key of the list: devices are
+// Names computes the names of push topics. A name has a readable part and a part that cannot be guessed, because an app
+// can be subscribed to any topic with a known name. While a key is replaced, a topic has a name per key: devices are
 // subscribed to all of them, and a push goes to one (Choose).
 type Names struct {
 	zone Zone
 	keys [][]byte // at least one; the preferred one first
 }
 
-// NewNames returns the names under the keys, the preferred one first. Without a key the names can be guessed.
+// NewNames returns names with the given keys, the preferred one first. Without keys, the names can be guessed.
 func NewNames(zone Zone, keys [][]byte) Names {
 	if len(keys) == 0 {
 		keys = [][]byte{[]byte(Unkeyed)}
@@ -59,21 +59,21 @@ func NewNames(zone Zone, keys [][]byte) Names {
 	return Names{zone, keys}
 }
 
-// Of returns the names to which devices are subscribed for a type and an addressee, one for each key.
+// Of returns the names of the topic for a type and an addressee, one per key. Devices are subscribed to all of them.
 func (n Names) Of(lab authn.LabScope, typeID int64, ref Ref) []string {
 	return n.under(lab, n.keys, fmt.Sprintf("%s_notification_type_%d_%s_%d", n.zone, typeID, ref.Kind, ref.ID))
 }
 
-// Known returns the names of Of and, if it is none of them, last the one without a keyed part: devices may still have
-// it.
+// Known returns the names of Of and, if not among them, the name without a keyed part at the end, because devices may
+// still be subscribed to it.
 func (n Names) Known(lab authn.LabScope, typeID int64, ref Ref) []string {
 	names := n.Of(lab, typeID, ref)
 	readable, _ := n.readable(names[0])
 	return distinct.Of(append(names, readable))
 }
 
-// Current returns the names that a device has for each topic of the list, whatever key the topics were named with. A
-// name that is no topic of this zone has none.
+// Current returns the present names of the listed topics, whichever key they were named with. Names that are no topics
+// of this zone are ignored.
 func (n Names) Current(lab authn.LabScope, topics []string) (names []string) {
 	for _, topic := range topics {
 		if readable, ok := n.readable(topic); ok {
@@ -83,8 +83,7 @@ func (n Names) Current(lab authn.LabScope, topics []string) (names []string) {
 	return names
 }
 
-// Older returns those of the topics whose names are not of today's keys, although the wanted ones have today's names of
-// the same topic.
+// Older returns the topics whose name has a previous key, if wanted contains all present names of the same topic.
 func (n Names) Older(lab authn.LabScope, topics, wanted []string) []string {
 	return slices.DeleteFunc(distinct.Without(topics, wanted), func(topic string) bool {
 		current := n.Current(lab, []string{topic})
@@ -92,7 +91,8 @@ func (n Names) Older(lab authn.LabScope, topics, wanted []string) []string {
 	})
 }
 
-// under binds the keyed part to the laboratory: an addressee's number of another laboratory has another name.
+// under returns the names of a topic under the keys. The keyed part depends on the laboratory, so equal addressee ids
+// of two laboratories give different names.
 func (Names) under(lab authn.LabScope, keys [][]byte, readable string) (names []string) {
 	for _, key := range keys {
 		if string(key) == Unkeyed {
@@ -100,7 +100,7 @@ func (Names) under(lab authn.LabScope, keys [][]byte, readable string) (names []
 			continue
 		}
 		mac := hmac.New(sha256.New, key)
-		_, _ = fmt.Fprintf(mac, "push topic %d %s", lab.LabID(), readable) // a hash takes everything
+		_, _ = fmt.Fprintf(mac, "push topic %d %s", lab.LabID(), readable) // writing to a hash cannot fail
 		names = append(names, readable+"_"+hex.EncodeToString(mac.Sum(nil)[:keyedBytes]))
 	}
 	return names
@@ -110,7 +110,8 @@ const keyedBytes = 16
 
 var topicPattern = regexp.MustCompile(`^(.+_notification_type_\d+_(?:org|lab|user|doctor)_\d+)(?:_[0-9a-f]{32})?$`)
 
-// readable returns the part of a topic's name that is the same under every key.
+// readable returns the part of a topic's name that does not depend on the key. It returns false for a name that is no
+// topic of this zone.
 func (n Names) readable(topic string) (string, bool) {
 	parts := topicPattern.FindStringSubmatch(topic)
 	if parts == nil || !strings.HasPrefix(topic, string(n.zone)+"_notification_type_") {
@@ -119,10 +120,10 @@ func (n Names) readable(topic string) (string, bool) {
 	return parts[1], true
 }
 
-// Choose returns the names to which a push for an addressee goes. names are its names, the preferred one first; devices
-// are the lists of topics that devices have. It is the first name that every device with any of them has, so that each
-// gets the push once. Without such a name it is as many as reach all: a device that has two of them shows the push
-// once, because both have the same tag.
+// Choose returns the names to which a push for an addressee is sent. names are the addressee's names, the preferred one
+// first. devices are the topics of each device. Choose returns the first name that all devices with any of the names
+// have, so that each device gets the push once. If there is none, it returns enough names to reach all. A device with
+// two of them shows the push once, because both messages have the same tag.
 func Choose(names []string, devices [][]string) (chosen []string) {
 	var waiting [][]string
 	for _, has := range devices {
@@ -153,9 +154,9 @@ func lacking(devices [][]string, topic string) (left [][]string) {
 	return left
 }
 
-// RefsOf returns the addressees of a type in a context, by the type's user category. Without the id of its addressee a
-// context is for the laboratory. A critical result is for everyone who can act on it. A context without the laboratory
-// may have no addressee.
+// RefsOf returns the addressees of a type in a context, by the user category of the type. If the context has no id of
+// such an addressee, the laboratory is the addressee. Critical results go to all who can act on them. A context without
+// the laboratory may have no addressee.
 func RefsOf(k Kind, c Context) []Ref {
 	var refs []Ref
 	critical := k.ID == CriticalReport
@@ -174,7 +175,7 @@ func RefsOf(k Kind, c Context) []Ref {
 	return refs
 }
 
-// Refs returns the addressees whose topics a viewer's devices subscribe to.
+// Refs returns the addressees to whose topics a viewer's devices are subscribed.
 func (v Viewer) Refs() []Ref {
 	switch v.Audience {
 	case WholeLab:

@@ -8,24 +8,24 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Audience selects the notifications of a laboratory that a viewer sees.
+// Audience selects the notifications of a laboratory that a viewer may see.
 type Audience int
 
-// The audiences.
+// Audiences.
 const (
-	NoAudience      Audience = iota // a login to which nothing can be addressed
+	NoAudience      Audience = iota // logins to which nothing can be addressed
 	WholeLab                        // lab users
 	OneOrganization                 // logins of an organization
 	OneDoctor
-	OneUser // other logins: what is addressed to them
+	OneUser // other logins: notifications addressed to them
 )
 
-// Viewer is the login that an inbox is shown to. It is made from a Principal or a LabScope, so a query with one is
-// scoped.
+// Viewer is the login whose inbox is read. It is made from a Principal or a LabScope, so a query with a Viewer is
+// limited to one laboratory.
 type Viewer struct {
 	Lab      authn.LabScope
 	Audience Audience
-	// Type and ID name the viewer in activities and as the owner of devices; ID also limits the audience.
+	// Type and ID identify the viewer in activities and as the owner of devices. ID also limits the audience.
 	Type     string
 	ID       int64
 	Name     string
@@ -34,7 +34,7 @@ type Viewer struct {
 
 var errNoUser = apperr.New(apperr.Invalid, "NO_USER", "The session names no user; log in again")
 
-// ViewerOf returns the caller as a viewer. A login without a laboratory or without a user is refused.
+// ViewerOf returns the caller as a viewer. It rejects a login without a laboratory or without a user.
 func ViewerOf(p authn.Principal) (Viewer, error) {
 	if p.Kind != authn.Session && p.Kind != authn.Bearer {
 		return Viewer{}, apperr.New(apperr.Forbidden, "USERS_ONLY", "The inbox belongs to users; log in")
@@ -62,8 +62,8 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 	return v, nil
 }
 
-// Login names the login in read states, switches and devices. Each login of an organisation has its own, named by a
-// digest of its user name, because the columns hold 16 characters.
+// Login identifies the login in read states, switches and devices. Each login of an organization has its own id, a
+// digest of its user name, because the columns are only 16 characters wide.
 func (v Viewer) Login() (kind string, id int64) {
 	if v.Audience != OneOrganization || v.Username == "" {
 		return v.Type, v.ID
@@ -72,16 +72,16 @@ func (v Viewer) Login() (kind string, id int64) {
 	return "org:" + hex.EncodeToString(sum[:6]), v.ID
 }
 
-// HasTopics reports whether devices of the login have topics. The number of a support login is of another table and
-// would be taken for a lab user's.
+// HasTopics reports whether devices of the login have topics. Those of support have none, because the id of a support
+// login is from another table and would be taken for a lab user's.
 func (v Viewer) HasTopics() bool { return v.Audience != NoAudience && v.Audience != OneUser }
 
-// UserViewer returns a lab user without a session, for work in the background.
+// UserViewer returns a lab user as a viewer without a session, for background work.
 func UserViewer(lab authn.LabScope, userID int64) Viewer {
 	return Viewer{Lab: lab, Audience: WholeLab, Type: "lab_user", ID: userID}
 }
 
-// OrganizationViewer returns a login of an organisation without a session, for work in the background.
+// OrganizationViewer returns a login of an organization as a viewer without a session, for background work.
 func OrganizationViewer(lab authn.LabScope, orgID int64, username string) Viewer {
 	return Viewer{Lab: lab, Audience: OneOrganization, Type: "org", ID: orgID, Username: username}
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
-// defaultWindow is the window of a request without one.
+// defaultWindow is the window of a request without dates.
 const defaultWindow = 30 * 24 * time.Hour
 
-// Window is a span of time, both ends included, in epoch seconds.
+// Window is a period of time in epoch seconds, inclusive at both ends.
 type Window struct{ From, To int64 }
 
-// ParseWindow reads ISO dates or date-times; an empty end is open. A date means the whole day in zone, a date-time
-// without an offset is in zone too. Without both ends the window is the last 30 days before now.
+// ParseWindow parses ISO dates or date-times. An empty end is open. A date means the whole day in zone, and a date-time
+// without an offset is in zone as well. If both are empty, the window is the last 30 days before now.
 func ParseWindow(from, to string, zone *time.Location, now time.Time) (Window, error) {
 	w := Window{To: now.Unix()}
 	if to != "" {

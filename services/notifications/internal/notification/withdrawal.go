@@ -6,18 +6,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Reason is why a notice is withdrawn.
+// Reason is the reason for which a notice is withdrawn.
 type Reason string
 
-// The reasons.
+// Reasons.
 const (
-	Called Reason = "called" // a clinician was informed: a push is no longer needed, and the text stays true
+	Called Reason = "called" // a clinician was informed, so a push is no longer needed; the text stays true
 	Wrong  Reason = "wrong"  // the notice stopped being true
-	// PartlyWrong is a notice of which one of several values stopped being true. It stays as it is: its readers are told.
+	// PartlyWrong means that one of several values is no longer true. The notice stays, and its readers are informed.
 	PartlyWrong Reason = "partly_wrong"
 )
 
-// ParseReason returns the reason of that name and refuses other texts.
+// ParseReason returns the reason with that name, or an error.
 func ParseReason(text string) (Reason, error) {
 	switch r := Reason(text); r {
 	case Called, Wrong, PartlyWrong:
@@ -28,7 +28,7 @@ func ParseReason(text string) (Reason, error) {
 
 const withdrawnBody = "This notice does not apply any more. Do not act on it; open the report for its current values."
 
-// Withdrawn returns the text that replaces a notice which stopped being true. Its data has withdrawn true.
+// Withdrawn returns the text that replaces that of a wrong notice. Its data has withdrawn set to true.
 func (m Message) Withdrawn() Message {
 	data := map[string]json.RawMessage{}
 	if json.Unmarshal(m.Data, &data) != nil || data == nil {

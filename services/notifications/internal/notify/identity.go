@@ -11,11 +11,11 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// ErrKeyReused refuses an idempotency key that stands for another notification.
+// ErrKeyReused is returned if an idempotency key was used for another notification.
 var ErrKeyReused = apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED",
 	"This idempotency key was used for a notification of another type, audience, report or kind; use a new key")
 
-// identity is what an idempotency key stands for.
+// identity is the content of a trigger that an idempotency key stands for.
 type identity struct {
 	typeID                     int64
 	orgID, doctorID, labUserID int64
@@ -36,7 +36,7 @@ func identityOf(typeID int64, c notification.Context) identity {
 }
 
 // repeats returns ErrKeyReused unless the first notification with the key has the identity. A stored context that
-// cannot be read has no identity.
+// cannot be parsed matches none.
 func (i identity) repeats(first First) error {
 	c, err := notification.ParseContext(first.Context)
 	if err != nil || identityOf(first.TypeID, c.Addressed()) != i {
@@ -45,7 +45,8 @@ func (i identity) repeats(first First) error {
 	return nil
 }
 
-// dedupeKey returns the caller's key as it is stored, or the identity and the minute; "" without a subject.
+// dedupeKey returns the caller's key as it is stored. Without a key, it returns the identity with the minute, or "" if
+// there is no subject.
 func (i identity) dedupeKey(labID int64, key string, now time.Time) string {
 	switch {
 	case key != "":
@@ -61,13 +62,13 @@ func (i identity) dedupeKey(labID int64, key string, now time.Time) string {
 		i.withoutLab, i.escalation, i.corrected, kind, now.Unix()/60)
 }
 
-// StoredKey returns the dedupe key of an idempotency key, which is valid within a laboratory.
+// StoredKey returns the deduplication key of an idempotency key. The key is valid within a laboratory.
 func StoredKey(labID int64, key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return fmt.Sprintf("key:%d:%s", labID, hex.EncodeToString(sum[:]))
 }
 
-// CheckKey refuses an empty idempotency key.
+// CheckKey rejects an empty idempotency key.
 func CheckKey(key string) error {
 	if strings.TrimSpace(key) == "" {
 		return apperr.InvalidField("idempotency_key",

@@ -1,4 +1,4 @@
-// Package notify handles the triggers of other services: it stores a notification with its push message.
+// Package notify stores notifications with their push messages on behalf of other services.
 //
 // The inbox does not depend on the push: the notification and the message to the task queue are committed together, and
 // the outbox delivers the message afterwards.
@@ -23,35 +23,35 @@ const Gateway = "fcm"
 type Store interface {
 	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType or ErrTypeInactive.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
-	// Add stores the notification and the message that push makes of its id, none if push is nil, in one transaction. A
-	// dedupe key that exists or was withdrawn adds nothing.
+	// Add stores the notification and, unless push is nil, the message that push creates from its id, in one transaction.
+	// If the deduplication key exists or was withdrawn, it stores nothing.
 	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
 		Addition, error)
-	// Subscribed returns which of the topics the devices of the laboratory's logins are subscribed to, each combination
-	// once; nothing of devices without any.
+	// Subscribed returns the subsets of the topics to which devices of the laboratory's logins are subscribed, each subset
+	// once. Devices without any of the topics are ignored.
 	Subscribed(ctx context.Context, lab authn.LabScope, topics []string) ([][]string, error)
 }
 
-// Addition is the outcome of Add.
+// Addition is the result of Add.
 type Addition struct {
-	Outcome Outcome // Stored, Repeated or Withdrawn
+	Outcome Outcome // one of Stored, Repeated, Withdrawn
 	ID      int64   // 0: Withdrawn
-	First   First   // Repeated: the notification that has the dedupe key
+	First   First   // for Repeated: the notification that has the deduplication key
 }
 
-// First is the notification that was stored first with a dedupe key.
+// First is the notification that was first stored with a deduplication key.
 type First struct {
 	TypeID  int64
 	Context json.RawMessage
 	Topic   string
 }
 
-// Messages makes the outbox message that pushes a notification to its topics.
+// Messages creates the outbox message that pushes a notification to its topics.
 type Messages interface {
 	Push(lab authn.LabScope, notificationID int64, pushes []Push) (outbox.Event, error)
 }
 
-// New is a notification to store. Ids that are 0 are not set.
+// New is a notification to store. An id of 0 is not set.
 type New struct {
 	TypeID                     int64
 	OrgID, LabUserID, DoctorID int64
@@ -61,10 +61,10 @@ type New struct {
 	DedupeKey                  string // "": every call is a notification of its own
 }
 
-// Push is the content of a push message. It has nothing about a patient, because lock screens show it.
+// Push is the content of a push message. It contains no patient data, because lock screens show it.
 type Push struct {
 	Topic       string
-	For         string // the kind of the topic's addressee
+	For         string // kind of the topic's addressee
 	Title, Body string
 	TypeID      int64
 	ReportID    int64
@@ -72,7 +72,7 @@ type Push struct {
 	Urgent      bool
 }
 
-// Observer counts triggers.
+// Observer counts triggers by outcome.
 type Observer interface {
 	Notified(outcome Outcome)
 }
@@ -85,37 +85,37 @@ type Signals interface {
 // Outcome is the outcome of a trigger.
 type Outcome string
 
-// The outcomes.
+// Outcomes of a trigger.
 const (
 	Stored    Outcome = "stored"
-	Repeated  Outcome = "repeated"  // the notification was there already
-	Off       Outcome = "disabled"  // by the laboratory
-	Withdrawn Outcome = "withdrawn" // before it came
+	Repeated  Outcome = "repeated"  // the notification exists already
+	Off       Outcome = "disabled"  // the laboratory has switched the type off
+	Withdrawn Outcome = "withdrawn" // the notification was withdrawn before it arrived
 )
 
-// Outcomes lists all outcomes, for metrics.
+// Outcomes returns all outcomes, for metrics.
 func Outcomes() []Outcome { return []Outcome{Stored, Repeated, Off, Withdrawn} }
 
-// Deps is what the use case needs.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Store    Store
 	Messages Messages
 	Names    notification.Names
 	Clock    clock.Clock
 	Observer Observer
-	// PushOff reports that this installation sends no push messages: notices are in the inboxes only.
+	// PushOff is set if this installation sends no push messages, so that notices are in the inboxes only.
 	PushOff bool
 	// PushWaits reports whether push messages of a laboratory wait for the task queue's configuration or operator.
 	PushWaits func(lab int64) bool
-	// WakeRelay has the outbox delivered at once.
+	// WakeRelay starts the delivery of the outbox at once.
 	WakeRelay func()
 	Signals   Signals
 }
 
-// Notifier is the use case. Its methods may be called from several goroutines.
+// Notifier stores notifications. Its methods may be called from several goroutines.
 type Notifier struct{ d Deps }
 
-// NewNotifier returns the use case.
+// NewNotifier returns a use case with the dependencies d.
 func NewNotifier(d Deps) *Notifier { return &Notifier{d} }
 
 // Trigger is a request to notify.
@@ -123,7 +123,7 @@ type Trigger struct {
 	Gateway        string
 	TypeID         int64
 	Context        []byte  // a JSON object
-	IdempotencyKey *string // nil: a repeat is recognised by type, subject, audience, kind and minute
+	IdempotencyKey *string // nil: repeats are recognized by type, subject, audience, kind and minute
 }
 
 // Result is the result of a trigger.
@@ -134,7 +134,7 @@ type Result struct {
 	Unreachable    notification.Unreachable
 }
 
-// request is a valid trigger.
+// request is a checked trigger.
 type request struct {
 	lab  authn.LabScope
 	c    notification.Context // with its final addressees
@@ -142,7 +142,7 @@ type request struct {
 	key  string // "": none
 }
 
-// Notify stores a notification for the addressees of the context. p must be a service.
+// Notify stores a notification for the addressees of the context, with its push messages. p must be a service.
 func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Result, error) {
 	r, err := n.read(ctx, p, t)
 	if err != nil {
@@ -196,7 +196,7 @@ func (n *Notifier) read(ctx context.Context, p authn.Principal, t Trigger) (r re
 	return r, err
 }
 
-// store stores the notification with its push, or finds that its key was used or withdrawn.
+// store stores the notification with its push messages, or determines that its key was used or withdrawn.
 func (n *Notifier) store(
 	ctx context.Context, r request, refs []notification.Ref, devices [][]string,
 ) (Result, error) {
@@ -225,8 +225,7 @@ func (n *Notifier) store(
 	return result, err
 }
 
-// compose returns the entry of the inbox and the pushes: for each addressee one, to the name of its topic that the
-// devices have.
+// compose returns the inbox entry and the push messages, one per name of each addressee's topic that devices need.
 func (n *Notifier) compose(r request, refs []notification.Ref, devices [][]string) (New, []Push) {
 	kind, c := r.kind, r.c
 	title, body := kind.WordingFor(c)
@@ -252,7 +251,7 @@ func (n *Notifier) compose(r request, refs []notification.Ref, devices [][]strin
 	}, pushes
 }
 
-// Reach returns why notices of a type reach no device of the laboratory's users; "" when they do. p must be a service.
+// Reach returns why notices of a type reach no device of the laboratory's users; "" if they do. p must be a service.
 func (n *Notifier) Reach(
 	ctx context.Context, p authn.Principal, labID, typeID int64,
 ) (notification.Unreachable, error) {
@@ -271,7 +270,7 @@ func (n *Notifier) Reach(
 	return n.unreachable(lab, kind, devices), err
 }
 
-// subscribed returns which topics of the addressees devices are subscribed to.
+// subscribed returns the topics of the addressees to which devices are subscribed.
 func (n *Notifier) subscribed(
 	ctx context.Context, lab authn.LabScope, kind notification.Kind, refs []notification.Ref,
 ) ([][]string, error) {

@@ -1,25 +1,25 @@
 package notify
 
-// Sending is what holds about a notification when its push goes out. The push was decided when the notification was
-// stored, perhaps hours before.
+// Sending is the present state of a notification when its push message is about to be sent, which may be hours after
+// the notification was stored.
 type Sending struct {
 	Withdrawn bool
 	TypeOff   bool // the laboratory switched the type off
 }
 
-// Stop is why a push is not sent; "" when it is.
+// Stop is the reason why a push message is not sent; "" if it is sent.
 type Stop string
 
-// The reasons. The first one that holds is reported.
+// Reasons. If several apply, the first one is reported.
 const (
 	StopWithdrawn Stop = "withdrawn"
 	StopTypeOff   Stop = "type_off"
 )
 
-// Stops lists all reasons, for metrics.
+// Stops returns all reasons, for metrics.
 func Stops() []Stop { return []Stop{StopWithdrawn, StopTypeOff} }
 
-// Stop returns why the push is not sent.
+// Stop returns why the push message is not sent; "" if it is sent.
 func (s Sending) Stop() Stop {
 	switch {
 	case s.Withdrawn:

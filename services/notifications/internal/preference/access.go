@@ -13,13 +13,13 @@ var (
 		"These are another user's preferences; an administrator of the laboratory may change them")
 )
 
-// facts is what the laboratory's list of users holds about a request for a user's preferences.
+// facts are the entries of the laboratory's list of users on which access to a user's preferences depends.
 type facts struct {
-	callerAdmin bool // the list has the number of the caller's session as an administrator
+	callerAdmin bool // the list has the caller's id as an administrator
 	userExists  bool
 }
 
-// admit decides whether the caller may read and write the preferences of a lab user.
+// admit returns an error unless the caller may read and write the preferences of a lab user.
 func (f facts) admit(caller authn.Principal, userID int64) error {
 	labUser := caller.SessionType == authn.LabUser
 	admin := caller.IsGlobalAdmin || labUser && f.callerAdmin

@@ -1,5 +1,5 @@
-// Package preference reads and writes the switches of notification types: a laboratory's, and under them those of a
-// login: a lab user, or one of the logins of an organisation.
+// Package preference reads and writes the switches of notification types: the laboratory's, and within them those of a
+// login, which is a lab user or a login of an organization.
 package preference
 
 import (
@@ -17,20 +17,21 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// maxSwitches bounds one request.
+// maxSwitches is the maximum number of switches per request.
 const maxSwitches = 500
 
 // Store keeps the switches.
 type Store interface {
-	// Kinds lists the active types with the laboratory's switch, in their order.
+	// Kinds returns the active types with the laboratory's switch, in their order.
 	Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error)
-	// SetKinds stores the laboratory's switches, all or none.
+	// SetKinds stores the laboratory's switches, all of them or none.
 	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, userID int64, now time.Time) error
-	// User reports whether the laboratory has the user, and whether the user administers it.
+	// User reports whether the laboratory has the user, and whether the user is its administrator.
 	User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error)
-	// Preferences lists the active types that the laboratory has on, with the login's switch, in their order.
+	// Preferences returns the active types that the laboratory has not switched off, with the login's switch, in their
+	// order.
 	Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error)
-	// SetPreferences stores the login's switches and the message that follows them, all or none.
+	// SetPreferences stores the login's switches and the message that updates its devices, all of them or nothing.
 	SetPreferences(
 		ctx context.Context,
 		v notification.Viewer,
@@ -40,12 +41,12 @@ type Store interface {
 	) error
 }
 
-// Messages makes the outbox message that subscribes a login's devices again.
+// Messages creates the outbox message that subscribes a login's devices again.
 type Messages interface {
 	Resubscribe(v notification.Viewer) (outbox.Event, error)
 }
 
-// Preferences is the use case. Its methods may be called from several goroutines.
+// Preferences reads and writes switches. Its methods may be called from several goroutines.
 type Preferences struct {
 	store      Store
 	messages   Messages
@@ -54,18 +55,18 @@ type Preferences struct {
 	wakeRelay  func()
 }
 
-// New returns the use case over store. permission lets lab users switch types for the laboratory. wakeRelay is called
-// after a change that has a message in the outbox.
+// New returns a use case over store. permission is the permission with which lab users may switch types for the
+// laboratory. wakeRelay is called after a change that has a message in the outbox.
 func New(store Store, m Messages, c clock.Clock, permission string, wakeRelay func()) *Preferences {
 	return &Preferences{store, m, c, permission, wakeRelay}
 }
 
-// Kinds lists the types with the laboratory's switch.
+// Kinds returns the active types with the laboratory's switch.
 func (p *Preferences) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error) {
 	return p.store.Kinds(ctx, lab)
 }
 
-// MaySwitch admits administrators of the laboratory and users with the permission, and refuses other callers.
+// MaySwitch returns an error unless the caller is an administrator of the laboratory or has the permission.
 func (p *Preferences) MaySwitch(ctx context.Context, caller authn.Principal) error {
 	lab, err := caller.Scope(0)
 	if err != nil || caller.IsGlobalAdmin {
@@ -97,7 +98,7 @@ func (p *Preferences) SetKinds(
 	return p.store.SetKinds(ctx, lab, switches, userID, p.clock.Now())
 }
 
-// check refuses empty lists, repeated and unknown types.
+// check rejects empty lists, repeated types and unknown types.
 func (p *Preferences) check(
 	ctx context.Context, lab authn.LabScope, name string, switches []notification.Switch,
 ) error {
@@ -111,7 +112,7 @@ func (p *Preferences) check(
 	return checkTypes(kinds, switches)
 }
 
-// checkTypes refuses the first type that is not among kinds, or repeated.
+// checkTypes returns an error about the first type that is not among kinds or is repeated.
 func checkTypes(kinds []notification.Kind, switches []notification.Switch) error {
 	known, seen := map[int64]bool{}, map[int64]bool{}
 	for _, k := range kinds {
@@ -133,8 +134,8 @@ func invalidType(index int, message string, typeID int64) error {
 	return apperr.InvalidFields(apperr.Field{Index: index, Name: "id", Message: fmt.Sprintf(message, typeID)})
 }
 
-// Of returns the preferences of a lab user, to the user and to administrators of the laboratory. A login of an
-// organisation passes the organisation's id and gets its own preferences.
+// Of returns the preferences of a lab user to that user and to administrators of the laboratory. A login of an
+// organization passes the organization's id and gets its own preferences.
 func (p *Preferences) Of(ctx context.Context, caller authn.Principal, id int64) ([]notification.Preference, error) {
 	v, err := p.mayTouch(ctx, caller, id)
 	if err != nil {
@@ -143,8 +144,8 @@ func (p *Preferences) Of(ctx context.Context, caller authn.Principal, id int64) 
 	return p.store.Preferences(ctx, v)
 }
 
-// Set stores preferences that Of returns, and returns all of them. text is a JSON array of objects with id and
-// is_disabled.
+// Set stores switches of preferences that Of returns, and returns all preferences. text is a JSON array of objects with
+// id and is_disabled.
 func (p *Preferences) Set(
 	ctx context.Context,
 	caller authn.Principal,
@@ -173,8 +174,9 @@ func (p *Preferences) Set(
 	return p.store.Preferences(ctx, v)
 }
 
-// mayTouch returns the login whose switches id names for the caller. Users, organisations and doctors share numbers:
-// the id of an organisation's login is its organisation's, any other id is a lab user's.
+// mayTouch returns the login whose switches the id selects for the caller. Ids of users, organizations and doctors
+// overlap: for a login of an organization, the organization's id selects its own switches. Any other id is a lab
+// user's.
 func (p *Preferences) mayTouch(
 	ctx context.Context, caller authn.Principal, id int64,
 ) (notification.Viewer, error) {
@@ -209,7 +211,7 @@ const field = "userNotificationPreferences"
 
 var errNotAList = apperr.InvalidField(field, field+` must be a JSON array like [{"id":2,"is_disabled":1}]`)
 
-// parse reads the documented text, a JSON array.
+// parse parses the documented text, a JSON array.
 func parse(text string) ([]notification.Switch, error) {
 	var elements []struct {
 		ID         json.RawMessage `json:"id"`

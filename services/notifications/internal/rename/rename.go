@@ -1,8 +1,8 @@
-// Package rename moves devices to the names that topics have under today's keys, when a key is replaced and after the
-// upgrade from names without one.
+// Package rename moves devices to the present names of their topics, after a key was replaced or after the upgrade from
+// names without a key.
 //
-// A device gets the current name of each topic before it loses an older one, and every step is stored before the
-// provider is called, so a pass may end anywhere and be repeated.
+// A device gets the present name of each topic before it loses the previous one. Every step is stored before the
+// provider is called, so a pass may stop anywhere and be repeated.
 package rename
 
 import (
@@ -21,39 +21,39 @@ import (
 const (
 	// Interval is the time between two passes.
 	Interval = time.Minute
-	// batch is how many devices a pass reads. A device needs a call of the provider for each topic, about four.
+	// batch is the number of devices per pass. A device needs a call of the provider per topic, about four.
 	batch = 500
-	// settling is how long after its start a process removes no name: until then a rollout may have left processes that
-	// push to it, and pushes to it may be on their way.
+	// settling is how long after its start a process removes no names. Until then, processes of the previous version may
+	// still push to them, or pushes may be on their way.
 	settling = time.Hour
 )
 
 // Store keeps the devices of all laboratories.
 type Store interface {
-	// LeadRename runs work in one process at a time; it does nothing where another process leads.
+	// LeadRename calls work in one process at a time. It does nothing if another process is the leader.
 	LeadRename(ctx context.Context, work func(context.Context) error) error
-	// Devices lists devices after an id, in the order of ids.
+	// Devices returns devices with ids above after, ordered by id.
 	Devices(ctx context.Context, after int64, limit int) ([]Device, error)
-	// Change stores what change makes of the topics of a device, under the lock of its row. A token that the provider
-	// does not know (device.ErrUnknownToken) is deleted. Nothing is written when change returns another error or the same
-	// lists, or when there is no such device.
+	// Change locks the row of a device, calls change with its topics and stores the result. It deletes a token that the
+	// provider does not know (device.ErrUnknownToken). It writes nothing if change returns another error or the same
+	// lists, or if there is no such device.
 	Change(ctx context.Context, lab authn.LabScope, token string, change func(device.Lists) (device.Lists, error)) error
 }
 
-// Device is a device of a laboratory.
+// Device is a device with its laboratory.
 type Device struct {
 	ID, LabID int64
 	Token     string
 	device.Lists
 }
 
-// Gauge shows how far the devices are.
+// Gauge shows how many devices still have to be renamed.
 type Gauge interface {
-	// Behind is called after all devices were read: n of them lack a name or have an older one.
+	// Behind is called after all devices were read. n of them lack a present name or have a previous one.
 	Behind(n int)
 }
 
-// Deps is what the loop works with.
+// Deps are the dependencies of the loop.
 type Deps struct {
 	Store  Store
 	Topics device.Topics
@@ -62,18 +62,19 @@ type Deps struct {
 	Gauge  Gauge
 }
 
-// Renamer is the loop.
+// Renamer moves devices to the present topic names. RunOnce makes one pass.
 type Renamer struct {
 	d       Deps
-	removes time.Time // when names may be removed
-	after   int64     // the last device of the previous pass
-	behind  int       // devices of this walk that are not done
+	removes time.Time // time from which names may be removed
+	after   int64     // id of the last device of the previous pass
+	behind  int       // devices found so far, in this round over all devices, that have to be renamed
 }
 
-// New returns the loop of a process that starts now.
+// New returns a loop with the dependencies d. Its settling time starts now.
 func New(d Deps) *Renamer { return &Renamer{d: d, removes: d.Clock.Now().Add(settling)} }
 
-// RunOnce brings the next devices in line if this process leads. A device that fails delays no other.
+// RunOnce renames the topics of the next devices if this process is the leader. The failure of one device does not stop
+// the others.
 func (r *Renamer) RunOnce(ctx context.Context) error {
 	return r.d.Store.LeadRename(ctx, func(ctx context.Context) error {
 		devices, err := r.d.Store.Devices(ctx, r.after, batch)
@@ -116,11 +117,11 @@ func (r *Renamer) rename(ctx context.Context, one Device) error {
 	return errors.Join(s.change(s.doubt), s.change(s.unsubscribe))
 }
 
-// steps are the changes of one device. Each reads the lists again, because a login may have changed them.
+// steps are the changes of one device. Each step reads the lists again, because a login may have changed them.
 type steps struct {
 	*Renamer
 
-	ctx   context.Context // of one pass
+	ctx   context.Context // context of one pass
 	lab   authn.LabScope
 	token string
 }
@@ -129,13 +130,13 @@ func (s steps) change(step func(device.Lists) (device.Lists, error)) error {
 	return s.d.Store.Change(s.ctx, s.lab, s.token, step)
 }
 
-// missing are the current names of confirmed topics that are not confirmed. A topic that is only pending may be about
-// to be removed; the next subscription decides.
+// missing returns the present names of confirmed topics that are not confirmed. Topics that are only pending are
+// ignored, because they may be about to be removed; the next subscription decides.
 func (s steps) missing(l device.Lists) []string {
 	return distinct.Without(s.d.Names.Current(s.lab, l.Confirmed), l.Confirmed)
 }
 
-// older are the names of previous keys beside confirmed current ones.
+// older returns the names with previous keys of topics whose present names are confirmed.
 func (s steps) older(l device.Lists) []string {
 	current := distinct.Without(s.d.Names.Current(s.lab, l.Confirmed), s.missing(l))
 	return s.d.Names.Older(s.lab, l.All(), current)
@@ -171,5 +172,5 @@ func call(
 	if len(names) == 0 {
 		return nil, nil
 	}
-	return do(ctx, token, names) // what failed stays pending, and the next pass tries again
+	return do(ctx, token, names) // failed names stay pending, and the next pass tries again
 }

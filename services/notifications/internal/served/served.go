@@ -1,5 +1,5 @@
-// Package served keeps whether the task queue delivers push messages. It has settings of its own for them, and an
-// operator may pause them; meanwhile every push waits.
+// Package served tracks whether the task queue delivers push messages. The task queue has its own settings for them,
+// and its operators may pause them. Until it delivers them, every push message waits.
 package served
 
 import (
@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// Interval is the time between two checks. Each is one call.
+// Interval is the time between two checks. A check is one call.
 const Interval = 10 * time.Second
 
-// Reason is why no push message goes out.
+// Reason is the reason why no push message is delivered.
 type Reason string
 
-// The reasons.
+// Reasons.
 const (
-	Off         Reason = "off"          // by this service's own setting
-	NoProvider  Reason = "no_provider"  // of the task queue
-	ProviderOut Reason = "provider_out" // of the task queue
-	Paused      Reason = "paused"       // by an operator of the task queue
+	Off         Reason = "off"          // setting of this service
+	NoProvider  Reason = "no_provider"  // the task queue has no provider for push
+	ProviderOut Reason = "provider_out" // the task queue's provider is misconfigured
+	Paused      Reason = "paused"       // an operator of the task queue paused push messages
 )
 
-// Reasons lists all reasons, for metrics.
+// Reasons returns all reasons, for metrics.
 func Reasons() []Reason { return []Reason{Off, NoProvider, ProviderOut, Paused} }
 
-// note is what /health and the log say, and what to do.
+// note returns the text for /health and the log, with what to do; "" if push messages are delivered.
 func (r Reason) note() string {
 	switch r {
 	case "":
@@ -45,28 +45,28 @@ func (r Reason) note() string {
 
 // Queue is the task queue.
 type Queue interface {
-	// Unserved returns why push messages are not delivered, empty when they are, and the laboratories of which none is
-	// because an operator pauses them.
+	// Unserved returns why push messages are not delivered, "" if they are, and the laboratories whose messages an
+	// operator has paused.
 	Unserved(ctx context.Context) (Reason, []int64, error)
 }
 
 // Observer shows the state to operators.
 type Observer interface {
 	PushUnserved(reason Reason)
-	// Note shows a text, empty for none, and logs a change.
+	// Note shows a text on /health, or none if it is empty, and logs a change.
 	Note(text string)
 }
 
-// Push is the state. Its methods may be called from several goroutines.
+// Push is the state of the delivery. Its methods may be called from several goroutines.
 type Push struct {
 	queue    Queue
 	observer Observer
 	waits    atomic.Bool
-	held     atomic.Bool             // by an operator: unlike a queue without a provider, a paused one accepts what waits
-	paused   atomic.Pointer[[]int64] // laboratories
+	held     atomic.Bool             // paused by an operator; unlike without a provider, the queue accepts messages
+	paused   atomic.Pointer[[]int64] // ids of paused laboratories
 }
 
-// New returns a Push that takes messages to be delivered until RunOnce finds that they are not.
+// New returns a state in which messages are delivered, until RunOnce finds otherwise.
 func New(q Queue, o Observer) *Push {
 	p := &Push{queue: q, observer: o}
 	p.paused.Store(&[]int64{})
@@ -74,7 +74,7 @@ func New(q Queue, o Observer) *Push {
 	return p
 }
 
-// Disabled shows that this service's own setting turns pushes off.
+// Disabled returns a state in which this service's own setting turns push messages off.
 func Disabled(o Observer) *Push {
 	p := &Push{observer: o}
 	p.paused.Store(&[]int64{})
@@ -82,12 +82,12 @@ func Disabled(o Observer) *Push {
 	return p
 }
 
-// RunOnce asks the queue. A queue that does not answer leaves the state as it is: its messages wait in the outbox,
-// which has metrics and alerts of its own.
+// RunOnce queries the task queue and updates the state. If the queue does not respond, the state stays: the messages
+// wait in the outbox, which has its own metrics and alerts.
 func (p *Push) RunOnce(ctx context.Context) error {
 	reason, labs, err := p.queue.Unserved(ctx)
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil //nolint:nilerr // the state stays
 	}
 	p.waits.Store(reason != "")
 	p.held.Store(reason == Paused)
@@ -96,13 +96,13 @@ func (p *Push) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Waits reports whether push messages wait for the task queue's configuration or operator.
+// Waits reports whether push messages wait, because of the task queue's configuration or an operator.
 func (p *Push) Waits() bool { return p.waits.Load() }
 
-// Held reports whether push messages wait because an operator pauses the channel.
+// Held reports whether push messages wait because an operator paused the channel.
 func (p *Push) Held() bool { return p.held.Load() }
 
-// Paused reports whether push messages of a laboratory wait because an operator pauses the laboratory.
+// Paused reports whether push messages of a laboratory wait because an operator paused the laboratory.
 func (p *Push) Paused(lab int64) bool { return slices.Contains(*p.paused.Load(), lab) }
 
 // WaitsFor reports whether push messages of a laboratory wait.

@@ -1,5 +1,5 @@
 // Package sweep deletes idle devices: the push provider drops their tokens after 270 days, and an unused device should
-// not get a laboratory's notifications.
+// not receive a laboratory's notifications.
 package sweep
 
 import (
@@ -19,8 +19,8 @@ type Config struct {
 	IdleDays int `env:"IDLE_DAYS" envDefault:"270"`
 }
 
-// Validate refuses a loop without pauses, and one that would delete devices in use: a browser may stay closed over a
-// holiday.
+// Validate rejects a loop without pauses, and a number of days so low that devices in use would be deleted: a browser
+// may stay closed over a holiday.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 {
 		return errors.New("SWEEP_INTERVAL must be above 0")
@@ -32,17 +32,18 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Store finds and forgets devices.
+// Store finds and deletes idle devices.
 type Store interface {
-	// Lead runs work in one process at a time; it does nothing where another process leads.
+	// Lead calls work in one process at a time. It does nothing if another process is the leader.
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Idle lists devices that were last active before the given time, the longest idle first, after the position.
+	// Idle returns at most limit devices that were last active before the given time, the longest idle first, starting
+	// after the position.
 	Idle(ctx context.Context, before time.Time, after Position, limit int) ([]Device, error)
-	// Suspect makes the confirmed topics of an idle device pending, so that its next subscription repeats them. It returns
-	// false when the device has been active since.
+	// Suspect makes the confirmed topics of an idle device pending, so that its next subscription adds them again. It
+	// returns false if the device has been active since.
 	Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error)
-	// Retire calls unsubscribe with the stored topics of an idle device and deletes it, under the lock of its row. It
-	// returns false without a call when the device has been active since.
+	// Retire locks the row of an idle device, calls unsubscribe with its stored topics and deletes it. If the device has
+	// been active since, it does nothing and returns false.
 	Retire(
 		ctx context.Context,
 		lab authn.LabScope,
@@ -52,7 +53,7 @@ type Store interface {
 	) (bool, error)
 }
 
-// Position is the position after which a list of idle devices continues.
+// Position is the device after which a list of idle devices continues.
 type Position struct {
 	LastActivity time.Time
 	ID           int64
@@ -70,20 +71,20 @@ type Counters interface {
 	Swept(Outcome)
 }
 
-// Outcome is the outcome of an idle device.
+// Outcome is the result of sweeping an idle device.
 type Outcome string
 
-// The outcomes.
+// Outcomes.
 const (
 	Forgotten Outcome = "forgotten"
-	Returned  Outcome = "returned" // active again
-	Failed    Outcome = "failed"   // not unsubscribed by the push provider; the next pass tries again
+	Returned  Outcome = "returned" // the device is active again
+	Failed    Outcome = "failed"   // the push provider failed to unsubscribe it; the next pass tries again
 )
 
-// Outcomes lists all.
+// Outcomes returns all outcomes.
 func Outcomes() []Outcome { return []Outcome{Forgotten, Returned, Failed} }
 
-// Deps are what the loop works with.
+// Deps are the dependencies of the loop.
 type Deps struct {
 	Config   Config
 	Store    Store
@@ -92,13 +93,13 @@ type Deps struct {
 	Counters Counters
 }
 
-// Sweeper is the loop.
+// Sweeper deletes idle devices. RunOnce makes one pass.
 type Sweeper struct {
 	d    Deps
-	from Position // start of the next pass, so that failing devices do not delay the others
+	from Position // position from which the next pass starts, so that failing devices do not delay the others
 }
 
-// New returns the loop. Without Topics it deletes idle devices without a call.
+// New returns a loop with the dependencies d. Without Topics, it deletes idle devices without calling a provider.
 func New(d Deps) *Sweeper {
 	if d.Topics == nil {
 		d.Topics = device.Accepting{}
@@ -106,9 +107,9 @@ func New(d Deps) *Sweeper {
 	return &Sweeper{d: d}
 }
 
-const batch = 200 // devices of one pass
+const batch = 200 // devices per pass
 
-// RunOnce makes one pass if this process leads.
+// RunOnce makes one pass if this process is the leader.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.d.Store.Lead(ctx, func(ctx context.Context) error {
 		before := s.d.Clock.Now().AddDate(0, 0, -s.d.Config.IdleDays)
@@ -131,8 +132,8 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 	})
 }
 
-// forget takes two steps, because the process may die between the provider's response and the commit of the second: a
-// device that returns then finds its topics pending and subscribes to all of them again.
+// forget deletes a device in two steps, because the process may crash between the provider's response and the second
+// commit. If the device then returns, its topics are pending and it subscribes to all of them again.
 func (s *Sweeper) forget(ctx context.Context, one Device, before time.Time) error {
 	lab, err := authn.Principal{Kind: authn.Service}.Scope(one.LabID)
 	if err != nil {

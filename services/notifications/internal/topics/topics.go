@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	parallel = 8 // calls of one subscription at the same time
-	// AnswerBytes is the size of the largest response of the provider that has to be read.
+	parallel = 8 // concurrent calls per subscription
+	// AnswerBytes is the maximum size of the provider's responses that have to be read.
 	AnswerBytes = 64 << 10
 )
 
@@ -23,7 +23,7 @@ type Provider struct{ topics *fcm.Topics }
 
 var _ device.Topics = (*Provider)(nil)
 
-// New returns a provider over the management of topics.
+// New returns a provider that uses the topic management of FCM.
 func New(topics *fcm.Topics) *Provider { return &Provider{topics} }
 
 type call func(ctx context.Context, topic string, tokens []string) ([]*fcm.Error, error)
@@ -36,8 +36,8 @@ func (p *Provider) Unsubscribe(ctx context.Context, token string, topics []strin
 	return each(ctx, token, topics, p.topics.Remove)
 }
 
-// each makes one call for each topic, because a call names one topic and many tokens. It fails when the provider does
-// not know the token or every topic failed.
+// each makes one call per topic, because a call names one topic and many tokens. It returns an error if the provider
+// does not know the token or every topic failed.
 func each(ctx context.Context, token string, topics []string, do call) (failed []string, err error) {
 	errs := make([]error, len(topics))
 	slots := make(chan struct{}, parallel)

@@ -1,5 +1,5 @@
-// Package withdraw takes notices back that another service sent: a push that was not handed over yet is not sent, and
-// the text of a wrong notice that no one has read is replaced in the inbox.
+// Package withdraw withdraws notices on behalf of the service that sent them: a push message that was not yet passed to
+// the task queue is not sent, and the text of a wrong notice that no receiver has read is replaced in the inbox.
 package withdraw
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
-// Store keeps withdrawals.
+// Store stores withdrawals.
 type Store interface {
-	// Withdraw decides about the notice of a dedupe key and applies the decision, under the locks of the key and the
-	// notice. It may be repeated.
+	// Withdraw decides about the notice with the deduplication key and applies the decision, under locks of the key and
+	// the notice. It may be repeated.
 	Withdraw(ctx context.Context, lab authn.LabScope, key string, reason notification.Reason, now time.Time,
 		decide func(Facts, notification.Reason) Decision) (Decision, error)
 }
@@ -31,7 +31,7 @@ type Signals interface {
 	Changed(ctx context.Context, lab authn.LabScope)
 }
 
-// Deps is what the use case needs.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Store    Store
 	Clock    clock.Clock
@@ -39,21 +39,21 @@ type Deps struct {
 	Signals  Signals
 }
 
-// Withdrawals is the use case. Its methods may be called from several goroutines.
+// Withdrawals withdraws notices. Its methods may be called from several goroutines.
 type Withdrawals struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *Withdrawals { return &Withdrawals{d} }
 
-// Request names a notice and why it is withdrawn.
+// Request identifies a notice to withdraw, with the reason.
 type Request struct {
 	LabID          int64
-	IdempotencyKey string // that the notice was sent with
+	IdempotencyKey string // the key with which the notice was sent
 	Reason         string
 }
 
-// Withdraw withdraws a notice and returns the answer; a repetition gets the first one. A notice that is partly wrong is
-// not changed, and the answer is that of the moment. p must be a service.
+// Withdraw withdraws a notice and returns the answer. A repetition returns the first answer. A notice that is partly
+// wrong is not changed, and the answer describes the present state. p must be a service.
 func (w *Withdrawals) Withdraw(ctx context.Context, p authn.Principal, r Request) (Answer, error) {
 	reason, err := notification.ParseReason(r.Reason)
 	if err != nil {

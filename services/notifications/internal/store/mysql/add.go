@@ -16,11 +16,11 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
-// addition is a notification to store and the result.
+// addition is a notification to store, with the result.
 type addition struct {
 	notify.New
 
-	ctx     context.Context // of the request, for its values; without its cancellation
+	ctx     context.Context // values of the request's context, without its cancellation
 	lab     authn.LabScope
 	message string
 	push    func(id int64) (outbox.Event, error)
@@ -31,7 +31,7 @@ type addition struct {
 	err error
 }
 
-// Add stores concurrent triggers of a laboratory in one transaction.
+// Add stores a notification. It combines concurrent triggers of a laboratory in one transaction.
 func (s *Store) Add(
 	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
 ) (notify.Addition, error) {
@@ -50,8 +50,8 @@ func (s *Store) Add(
 	return a.Addition, a.err
 }
 
-// addAll stores concurrent additions in one transaction, or one by one when one of them exists already or cannot be
-// stored.
+// addAll stores concurrent additions in one transaction. If one of them exists already or cannot be stored, it stores
+// each in its own.
 func (s *Store) addAll(ctx context.Context, all []*addition) (struct{}, error) {
 	if len(all) > 1 {
 		err := mysqldb.Wrap("save notifications", s.addTogether(ctx, all))
@@ -75,7 +75,7 @@ func (a *addition) args() []any {
 	}
 }
 
-// errWithdrawn rolls back the addition of a notification whose key was withdrawn.
+// errWithdrawn rolls back the addition of a notification that was withdrawn before.
 var errWithdrawn = errors.New("the notice was withdrawn before it came")
 
 func (s *Store) addTogether(ctx context.Context, all []*addition) error {
@@ -113,8 +113,8 @@ func (s *Store) addTogether(ctx context.Context, all []*addition) error {
 	return nil
 }
 
-// notWithdrawn returns errWithdrawn when one of the keys was withdrawn. It waits for a withdrawal that is under way. It
-// runs after the insertion, so that a later withdrawal finds the notification.
+// notWithdrawn returns errWithdrawn if one of the keys was withdrawn. It waits for a withdrawal in progress. It runs
+// after the insertion, so that a later withdrawal finds the notification.
 func notWithdrawn(ctx context.Context, tx *sql.Tx, marks string, keys []any) error {
 	var withdrawn string
 	err := tx.QueryRowContext(ctx, "SELECT dedupe_key FROM NotificationWithdrawals WHERE dedupe_key IN "+marks+
@@ -138,7 +138,7 @@ func readIDs(ctx context.Context, tx *sql.Tx, query string, keys []any, ids map[
 	})
 }
 
-// send inserts the message to the task queue, if there is one, in the transaction of the notification.
+// send inserts the message to the task queue, if there is one, into the outbox in the transaction of the notification.
 func (s *Store) send(tx *sql.Tx, a *addition, id int64) error {
 	if a.push == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// withBills sets the bill of each message that names its report and its bill: a split moves the report to another bill
-// after the notice was stored. The report's row tells the bill, so nothing is stored twice.
+// withBills sets the present bill in each message that names its report and its bill, because a split may have moved
+// the report to another bill. The bill is read from the report's row, so that it is not stored twice.
 func (s *Store) withBills(ctx context.Context, lab authn.LabScope, messages []*notification.Message) error {
 	byReport := map[int64][]*notification.Message{}
 	var reports []int64
@@ -48,7 +48,7 @@ const (
 	billField   = "bill_id"
 )
 
-// reportOf returns the report of a message that names its bill too, 0 for others. Ids are numbers, or text with digits.
+// reportOf returns the report of a message that also names a bill, otherwise 0. Ids are numbers, or digits in a string.
 func reportOf(data []byte) int64 {
 	if !bytes.Contains(data, []byte(`"`+reportField+`"`)) {
 		return 0
@@ -64,7 +64,7 @@ func reportOf(data []byte) int64 {
 	return id
 }
 
-// withBill returns the data with the bill, in the form that the field has.
+// withBill returns the data with the bill, as a number or a string as before.
 func withBill(data []byte, bill int64) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(data, &fields) != nil {

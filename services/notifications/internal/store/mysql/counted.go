@@ -12,30 +12,30 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// counted is the part of a login's inbox that an earlier count has read: of its notifications from From to Until,
-// exactly those of unread are unread. It is stored (in NotificationReadMark), so that a login that has read the
-// notifications of a month does not cost reading all of them with each count.
+// counted is the result of an earlier count of unread notifications: of a login's notifications from From to Until,
+// exactly those in unread are unread. It is stored in NotificationReadMark, so that a count need not read a whole month
+// of read notifications again.
 type counted struct {
-	From, Until int64 // epoch seconds; an Until of 0 counts nothing
+	From, Until int64 // epoch seconds; an Until of 0 means that nothing was counted
 	unread      []int64
-	version     int64 // raised when the login marks a notification unread
+	version     int64 // increased when the login marks a notification as unread
 	stored      bool
 }
 
 const (
-	// settled is the age at which a second is counted: a notification is dated before its transaction commits.
+	// settled is the minimum age of counted notifications, because a notification is dated before its transaction commits.
 	settled = time.Minute
-	// countedStep is how much a count reads again before the counted part is stored: one write in ten minutes, not one
-	// for each count.
+	// countedStep is the minimum time by which the counted part must grow to be stored: one write per ten minutes, not one
+	// per count.
 	countedStep = 10 * time.Minute
 )
 
-// covers reports whether the counted part is the beginning of the window.
+// covers reports whether the counted part is at the beginning of the window.
 func (c counted) covers(w notification.Window) bool {
 	return c.Until > 0 && c.From <= w.From && c.Until >= w.From && c.Until <= w.To
 }
 
-// rest returns the part of the window that is left to count.
+// rest returns the part of the window that still has to be counted.
 func (c counted) rest(w notification.Window) notification.Window {
 	if c.covers(w) {
 		w.From = c.Until + 1
@@ -43,11 +43,11 @@ func (c counted) rest(w notification.Window) notification.Window {
 	return w
 }
 
-// next returns the counted part after a count of the window at now, and whether it is worth storing. old are the
-// notifications of c that are unread still, fresh the oldest unread ones of the rest, at most limit.
+// next returns the counted part after a count of the window at now, and whether it should be stored. old are the
+// notifications of c that are still unread. fresh are the oldest unread ones of the rest, at most limit.
 func (c counted) next(w notification.Window, old []int64, fresh found, limit int, now time.Time) (counted, bool) {
 	n := counted{From: w.From, Until: min(w.To, now.Add(-settled).Unix()), version: c.version, stored: c.stored}
-	if len(fresh.ids) >= limit { // the count has stopped here, and everything before is read
+	if len(fresh.ids) >= limit { // the limit was reached: all notifications before the oldest of them are read
 		n.Until = min(n.Until, fresh.times[0]-1)
 	}
 	n.unread = append(old, fresh.until(n.Until)...)
@@ -67,12 +67,12 @@ func (s *Store) readCounted(ctx context.Context, v notification.Viewer) (c count
 	}
 	c.stored = true
 	if len(unread) > 0 && json.Unmarshal(unread, &c.unread) != nil {
-		c.Until = 0 // a list that cannot be read is counted again
+		c.Until = 0 // an unreadable list is counted again
 	}
 	return c, nil
 }
 
-// writeCounted stores the counted part, unless the login has marked a notification unread since the count began.
+// writeCounted stores the counted part, unless the login has marked a notification as unread since the count began.
 func (s *Store) writeCounted(ctx context.Context, v notification.Viewer, c counted) error {
 	kind, login := v.Login()
 	unread, err := json.Marshal(c.unread)
@@ -90,8 +90,8 @@ func (s *Store) writeCounted(ctx context.Context, v notification.Viewer, c count
 	return mysqldb.Wrap("write counted part", err)
 }
 
-// resetCounted has the next count read the whole inbox of the login, in the transaction that marks a notification
-// unread.
+// resetCounted makes the next count read the whole inbox of the login. It runs in the transaction that marks a
+// notification as unread.
 func resetCounted(ctx context.Context, tx *sql.Tx, v notification.Viewer) error {
 	kind, login := v.Login()
 	const statement = "INSERT INTO NotificationReadMark (lab_id, user_type, user_id, version) VALUES (?,?,?,1)" +

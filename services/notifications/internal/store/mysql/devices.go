@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// owner holds the columns that name the owner of a device.
+// owner holds the columns that identify the owner of a device.
 type owner struct{ org, labUser, doctor sql.NullInt64 }
 
 func ownerOf(v notification.Viewer) owner {
@@ -28,8 +28,8 @@ func ownerOf(v notification.Viewer) owner {
 	}
 }
 
-// owned selects a token of the viewer. A row whose user_type does not name the login of an organisation belongs to all
-// of its logins.
+// owned is the condition of a token of the viewer. A row whose user_type does not identify the login of an organization
+// belongs to all of its logins.
 const owned = "token = ? AND lab_id = ? AND user_type IN (?, ?) AND COALESCE(org_id, doctor_id, lab_user_id) = ?"
 
 func ownedArgs(v notification.Viewer, token string) []any {
@@ -81,8 +81,8 @@ func (s *Store) Claim(
 
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
-// scanLists reads the columns generation, topics and pending_topics, after more. A list that cannot be read is empty:
-// its topics are subscribed again, which changes nothing.
+// scanLists scans the columns generation, topics and pending_topics, after those in more. A list that cannot be parsed
+// is empty; its topics are then subscribed again, which has no effect.
 func scanLists(scan func(...any) error, more ...any) (l device.Lists, err error) {
 	var confirmed, pending []byte
 	if err := scan(append(more, &l.Generation, &confirmed, &pending)...); err != nil {
@@ -125,7 +125,7 @@ func (s *Store) SaveTopics(
 	return oneRow("save topics", result, err)
 }
 
-// oneRow returns ErrMoved when the statement changed no row.
+// oneRow returns ErrMoved if the statement changed no row.
 func oneRow(operation string, result sql.Result, err error) error {
 	if err != nil {
 		return mysqldb.Wrap(operation, err)
@@ -136,7 +136,8 @@ func oneRow(operation string, result sql.Result, err error) error {
 	return device.ErrMoved
 }
 
-// Undo inserts a row without an owner for a token that has none; the sweep deletes it.
+// Undo undoes changes at the provider. For a token without a row, it inserts one without an owner, which the sweep
+// deletes.
 func (s *Store) Undo(
 	ctx context.Context, v notification.Viewer, token string, done device.Done, undo func(extra, missing []string) error,
 ) error {
@@ -162,7 +163,7 @@ func (s *Store) Undo(
 			" pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE", token)
 		l, err := scanLists(row.Scan, &id, &ownerless)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // the sweep has deleted it in between
+			return nil // the sweep has deleted the row in the meantime
 		}
 		if err != nil {
 			return err
@@ -181,13 +182,13 @@ func (s *Store) Undo(
 // forgetOwnerless deletes a row without an owner, unless the provider failed to remove its topics.
 func forgetOwnerless(ctx context.Context, tx *sql.Tx, id int64, failed error) error {
 	if failed != nil {
-		return nil //nolint:nilerr // the row stays, and the sweep tries again
+		return nil //nolint:nilerr // the row stays, so that the sweep tries again
 	}
 	_, err := tx.ExecContext(ctx, "DELETE FROM FcmDevices WHERE id = ?", id)
 	return err
 }
 
-// writeLists stores the topics of a row that is locked.
+// writeLists stores the topics of a locked row.
 func writeLists(ctx context.Context, tx *sql.Tx, id int64, l device.Lists) error {
 	confirmed, err := topicsColumn(l.Confirmed)
 	if err != nil {
@@ -237,7 +238,7 @@ func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.De
 	return list, mysqldb.Wrap("read devices", err)
 }
 
-// ofLogin selects the devices of a login.
+// ofLogin returns the condition of a login's devices.
 func ofLogin(v notification.Viewer) (condition string, args []any) {
 	column := "lab_user_id"
 	switch v.Audience {
@@ -265,8 +266,8 @@ func (s *Store) Oldest(
 	return list, mysqldb.Wrap("read the oldest devices", err)
 }
 
-// Subscribed reads confirmed topics only: the provider may not have a pending one. Concurrent triggers for the same
-// addressees share the query, which reads every device of the laboratory.
+// Subscribed reads confirmed topics only, because the provider may not have a pending one. Concurrent triggers for the
+// same addressees share the query, which reads every device of the laboratory.
 func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (devices [][]string, err error) {
 	key := sameTopics{lab.LabID(), strings.Join(topics, " ")}
 	return s.subscribed.Do(ctx, key, struct{}{}, func(ctx context.Context, _ []struct{}) ([][]string, error) {
@@ -274,7 +275,7 @@ func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []str
 	})
 }
 
-// readSubscribed looks for the quoted names in the text of the lists, which costs half of reading them as JSON.
+// readSubscribed searches for the quoted names in the text of the lists, which costs half of parsing them as JSON.
 func (s *Store) readSubscribed(
 	ctx context.Context, lab authn.LabScope, topics []string,
 ) (devices [][]string, err error) {

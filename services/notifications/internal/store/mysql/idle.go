@@ -17,7 +17,7 @@ var sweepLock = mysqldb.Lock{Service: "notifications", Purpose: "sweep"}
 
 var renameLock = mysqldb.Lock{Service: "notifications", Purpose: "rename"}
 
-// Locks returns the locks of the service's loops.
+// Locks returns the leader locks of the service's loops.
 func Locks() []mysqldb.Lock {
 	return []mysqldb.Lock{outbox.Lock("notifications"), sweepLock, renameLock}
 }
@@ -27,7 +27,7 @@ func (s *Store) Lead(ctx context.Context, work func(context.Context) error) erro
 	return err
 }
 
-// Idle reads the devices of all laboratories; each of them is changed through the scope of its laboratory.
+// Idle returns devices of all laboratories. Each is changed within the scope of its laboratory.
 func (s *Store) Idle(ctx context.Context, before time.Time, after sweep.Position, limit int) ([]sweep.Device, error) {
 	from := max(after.LastActivity.UnixMilli(), 0)
 	const query = "SELECT id, lab_id, token, last_activity FROM FcmDevices WHERE last_activity < ?" +
@@ -60,7 +60,8 @@ func (s *Store) Retire(
 	})
 }
 
-// whileIdle runs do under the lock of the device's row; it returns false without such an idle device.
+// whileIdle calls do while it holds the lock on the device's row. It returns false if the device does not exist or is
+// not idle.
 func (s *Store) whileIdle(
 	ctx context.Context,
 	lab authn.LabScope,

@@ -22,7 +22,7 @@ func (s *Store) Zone(ctx context.Context, lab authn.LabScope) (*time.Location, e
 	return zone, mysqldb.Wrap("read time zone", err)
 }
 
-// visible is the condition on Notifications n for a viewer, with its arguments.
+// visible returns the condition of notifications (alias n) that a viewer may see, with its arguments.
 func visible(v notification.Viewer) (condition string, args []any) {
 	lab := v.Lab.LabID()
 	switch v.Audience {
@@ -41,13 +41,13 @@ func visible(v notification.Viewer) (condition string, args []any) {
 
 const readStateJoin = " LEFT JOIN NotificationReadState r ON r.notification_id = n.id AND r.user_type = ? AND r.user_id = ?"
 
-// readerArgs are the arguments of readStateJoin.
+// readerArgs returns the arguments of readStateJoin.
 func readerArgs(v notification.Viewer) []any {
 	kind, id := v.Login()
 	return []any{kind, id}
 }
 
-// List finds the page by the index only and reads no rows but those of the page.
+// List finds the page through the index only, and reads only the rows of the page.
 func (s *Store) List(
 	ctx context.Context, v notification.Viewer, w notification.Window, p inbox.Page,
 ) ([]notification.Notification, error) {
@@ -92,12 +92,12 @@ func (s *Store) activities(ctx context.Context, query string, args []any, each f
 	}))
 }
 
-// idsPerStatement bounds the length of one statement. MariaDB converts a list of 1,000 values or more into a table
-// (in_predicate_conversion_threshold) and looks up every notification of the laboratory in it.
+// idsPerStatement is the maximum number of ids in one statement. MariaDB converts a list of 1,000 values or more to a
+// table (in_predicate_conversion_threshold) and looks up every notification of the laboratory in it.
 const idsPerStatement = 500
 
-// shown is the condition on activities for a viewer, with its arguments: lab users see everyone's. Other logins see
-// those of their own organisation or person, because activities name the staff of the laboratory.
+// shown returns the condition of activities that a viewer may see, with its arguments. Lab users see all activities.
+// Other logins see those of their own organization or person, because activities name the staff of the laboratory.
 func shown(v notification.Viewer, activity string) (condition string, args []any) {
 	if v.Audience == notification.WholeLab {
 		return "", nil
@@ -106,12 +106,12 @@ func shown(v notification.Viewer, activity string) (condition string, args []any
 }
 
 const (
-	// oldestShown selects the oldest activity to show of a notification n.
+	// oldestShown selects the oldest activity to show of a notification (alias n).
 	oldestShown = " FROM NotificationActivity o WHERE o.notification_id = n.id%[1]s" +
 		" ORDER BY o.activity_at DESC, o.id DESC LIMIT 1 OFFSET ?)"
-	// newestActivities reads the newest activities of notifications by the index only: fifty readers of a notification
-	// cost no more than the few to show (MySQL reads and drops the others). It first finds the oldest activity to show,
-	// with a LIMIT so that this happens once for each notification, then the activities that are not older.
+	// newestActivities reads the newest activities of notifications through the index only, so that fifty readers of a
+	// notification cost no more than the few that are shown. (MySQL reads and drops the others.) It first finds the oldest
+	// activity to show, with a LIMIT so that this happens once per notification, then the activities that are not older.
 	newestActivities = activityColumns + " JOIN (SELECT n.id, (SELECT o.activity_at" + oldestShown + " AS at," +
 		" (SELECT o.id" + oldestShown + " AS oldest FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%[2]s) LIMIT ?) page" +
 		" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.at, 0)" +
@@ -138,7 +138,7 @@ func (s *Store) ActivitiesOf(
 			return nil, err
 		}
 	}
-	for _, list := range found { // sorted here: the server would sort wide rows in a temporary table
+	for _, list := range found { // sorted here, because the server would sort wide rows in a temporary table
 		slices.SortFunc(list, func(a, b notification.Activity) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 		})
@@ -162,10 +162,10 @@ func (s *Store) Activities(
 	return list, err
 }
 
-// marking is the lock of a notification that is being marked: a withdrawal waits for its readers.
+// marking locks a notification while it is being marked, so that a withdrawal waits until all readers are known.
 const marking = " LOCK IN SHARE MODE"
 
-// Mark locks the row of the read state, so that concurrent actions of one login follow each other.
+// Mark locks the row of the read state, so that concurrent actions of one login are executed one after the other.
 func (s *Store) Mark(
 	ctx context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time,
 ) (readOn *int64, err error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// messageOf reads the column message. A broken message is empty: it must not hide the rest of the inbox.
+// messageOf parses the column message. An invalid message is empty, because it must not hide the rest of the inbox.
 func messageOf(document []byte) notification.Message {
 	var m notification.Message
 	if json.Unmarshal(document, &m) != nil {

@@ -18,7 +18,7 @@ func (s *Store) LeadRename(ctx context.Context, work func(context.Context) error
 	return err
 }
 
-// Devices reads the devices of all laboratories; each of them is changed through the scope of its laboratory.
+// Devices returns devices of all laboratories. Each is changed within the scope of its laboratory.
 func (s *Store) Devices(ctx context.Context, after int64, limit int) ([]rename.Device, error) {
 	list, err := mysqldb.Collect(ctx, s.db, "SELECT id, lab_id, token, generation, topics, pending_topics FROM FcmDevices"+
 		" WHERE id > ? ORDER BY id LIMIT ?", []any{after, limit}, func(row mysqldb.Row, d *rename.Device) (err error) {

@@ -1,5 +1,5 @@
-// Package mysql owns the SQL of notifications: types and switches, the inbox, read states and activities, devices, and
-// the outbox. Of the platform's tables it reads labs, labUser and labReportRelation.
+// Package mysql stores the data of notifications: types and switches, the inbox, read states and activities, devices,
+// and the outbox. Of the platform's tables, it reads labs, labUser and labReportRelation.
 package mysql
 
 import (
@@ -28,7 +28,7 @@ type Store struct {
 	db     *sql.DB
 	outbox outbox.Table
 	clock  clock.Clock
-	// Concurrent triggers of a laboratory share their statements; the key is its number.
+	// additions combines concurrent triggers of a laboratory in shared statements. The key is the laboratory's id.
 	additions  coalesce.Reads[int64, *addition, struct{}]
 	kinds      coalesce.Reads[sameKind, struct{}, notification.Kind]
 	subscribed coalesce.Reads[sameTopics, struct{}, [][]string]
@@ -74,5 +74,5 @@ func LegacyColumns() map[string][]string {
 	}
 }
 
-// null returns NULL for the id 0, which is not set.
+// null returns NULL for an id of 0.
 func null(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }

@@ -47,7 +47,7 @@ func (s *Store) kind(ctx context.Context, lab authn.LabScope, typeID int64) (k n
 	return k, mysqldb.Wrap("read notification type", err)
 }
 
-// missing returns why there is no active type with this id.
+// missing returns the reason why there is no active type with this id.
 func (s *Store) missing(ctx context.Context, typeID int64) error {
 	var inactive bool
 	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM NotificationTypesMaster WHERE id = ?)", typeID).Scan(&inactive)
@@ -97,12 +97,12 @@ func (s *Store) User(ctx context.Context, lab authn.LabScope, userID int64) (exi
 	return err == nil, admin, mysqldb.Wrap("read user", err)
 }
 
-// switchTable is the table with the switches of a login. Those of a lab user are in the platform's table, which has a
-// number only; other logins are named by kind and number.
+// switchTable describes the table with the switches of a login. Those of a lab user are in the platform's table, which
+// has an id only. Other logins are identified by kind and id.
 type switchTable struct {
 	name    string
-	columns []string // beside the laboratory, the type and the switch
-	login   []any    // their values
+	columns []string // columns that identify the login, in addition to the laboratory and the type
+	login   []any    // values of these columns
 }
 
 func switchesOf(v notification.Viewer) switchTable {

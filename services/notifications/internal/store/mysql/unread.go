@@ -37,7 +37,7 @@ func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notificatio
 	return unread, nil
 }
 
-// found are unread notifications with their times, the oldest first.
+// found holds unread notifications with their times, the oldest first.
 type found struct{ ids, times []int64 }
 
 func (f found) until(last int64) (ids []int64) {
@@ -58,7 +58,7 @@ func (s *Store) unreadIn(
 		" ORDER BY n.created_at, n.id LIMIT ?", args)
 }
 
-// stillUnread returns which of the notifications are in the window and unread.
+// stillUnread returns those of the notifications that are in the window and unread.
 func (s *Store) stillUnread(
 	ctx context.Context, v notification.Viewer, w notification.Window, ids []int64,
 ) ([]int64, error) {

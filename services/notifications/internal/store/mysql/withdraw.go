@@ -25,7 +25,7 @@ type withdrawal struct {
 }
 
 // Withdraw inserts the key's row before it reads the notice, and Add inserts the notice before it reads the key's row.
-// Whichever comes second therefore sees the other.
+// Whichever runs second therefore sees the row of the first.
 func (s *Store) Withdraw(
 	ctx context.Context, lab authn.LabScope, key string, reason notification.Reason, now time.Time,
 	decide func(withdraw.Facts, notification.Reason) withdraw.Decision,
@@ -39,7 +39,7 @@ func (s *Store) Withdraw(
 }
 
 func (w withdrawal) load(ctx context.Context, tx *sql.Tx) (f withdraw.Facts, err error) {
-	if w.reason == notification.PartlyWrong { // a row would stop its push
+	if w.reason == notification.PartlyWrong { // no row, because a row would stop the notice's push
 		return f, w.notice(ctx, tx, &f)
 	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO NotificationWithdrawals (dedupe_key, reason, lab_id, withdrawn_at)"+
@@ -61,7 +61,7 @@ func (w withdrawal) load(ctx context.Context, tx *sql.Tx) (f withdraw.Facts, err
 }
 
 // notice locks the notice and reads whether a receiver has read it. Marking holds a shared lock on the notification, so
-// all of its readers are known once the row is locked.
+// all of its readers are known once this lock is granted.
 func (w withdrawal) notice(ctx context.Context, tx *sql.Tx, f *withdraw.Facts) error {
 	var document []byte
 	err := tx.QueryRowContext(ctx, "SELECT id, message FROM Notifications WHERE dedupe_key = ? AND lab_id = ? FOR UPDATE",
@@ -104,7 +104,8 @@ func (w withdrawal) reword(ctx context.Context, tx *sql.Tx, id int64, m notifica
 	return err
 }
 
-// Sending reads the withdrawal and the laboratory's switch with one statement. A notification that is missing is sent.
+// Sending reads the withdrawal and the laboratory's switch with one statement. A notification that does not exist is
+// sent.
 func (s *Store) Sending(ctx context.Context, lab authn.LabScope, id int64) (now notify.Sending, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM NotificationWithdrawals w"+
 		" WHERE w.dedupe_key = n.dedupe_key), IFNULL(m.is_mandatory, 0) = 0 AND IFNULL(l.is_disabled, 0) = 1"+

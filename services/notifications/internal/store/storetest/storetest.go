@@ -1,5 +1,5 @@
-// Package storetest opens the database that the tests of this service use: the migrated tables with the two types of
-// the interface document, lab user 77 and administrator 79 of laboratory 12, and lab user 87 of laboratory 13.
+// Package storetest opens databases for the tests of this service: the migrated tables with the two types of the
+// interface document, lab user 77 and administrator 79 of laboratory 12, and lab user 87 of laboratory 13.
 package storetest
 
 import (
@@ -25,7 +25,7 @@ var Start = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// Database is a database of its own with a store over it. The store reads the time from Clock.
+// Database is a database for one test with a store over it. The store reads the time from Clock.
 type Database struct {
 	*mysql.Store
 
@@ -47,7 +47,7 @@ func Open(t testing.TB) *Database {
 	return d
 }
 
-// Over returns another store on the same clock, over the pool of a process that crashes.
+// Over returns another store with the same clock over db, the pool of a process that is to crash.
 func (d *Database) Over(db *sql.DB) *mysql.Store {
 	d.t.Helper()
 	s, err := mysql.New(db, d.Clock)
@@ -57,7 +57,7 @@ func (d *Database) Over(db *sql.DB) *mysql.Store {
 	return s
 }
 
-// Exec executes a statement, as another program would.
+// Exec executes a statement as another program would.
 func (d *Database) Exec(statement string, args ...any) {
 	d.t.Helper()
 	if _, err := d.DB.ExecContext(d.t.Context(), statement, args...); err != nil {
@@ -78,7 +78,7 @@ func (d *Database) Events() []outbox.Event {
 	return list
 }
 
-// Put stores a critical notification of a laboratory that is dated at, and returns its id.
+// Put stores a critical notification of a laboratory with the time at, and returns its id.
 func (d *Database) Put(lab authn.LabScope, n notify.New, at time.Time) int64 {
 	d.t.Helper()
 	n.TypeID, n.Message = 2, notification.Message{Title: "Critical report", Data: []byte(`{"lrr_id":7001}`)}
@@ -90,12 +90,12 @@ func (d *Database) Put(lab authn.LabScope, n notify.New, at time.Time) int64 {
 	return a.ID
 }
 
-// Push makes the outbox message of a notification.
+// Push returns the outbox message of a notification.
 func Push(id int64) (outbox.Event, error) {
 	return outbox.Event{Aggregate: fmt.Sprint("notification:", id), Kind: "taskqueue.push", Payload: []byte("x")}, nil
 }
 
-// Viewer returns the login of a session.
+// Viewer returns the viewer of a session.
 func Viewer(t testing.TB, p authn.Principal) notification.Viewer {
 	t.Helper()
 	p.Kind = authn.Session
@@ -106,7 +106,7 @@ func Viewer(t testing.TB, p authn.Principal) notification.Viewer {
 	return v
 }
 
-// User returns a lab user, whose name is Asha R.
+// User returns a lab user as a viewer. The user's name is Asha R.
 func User(t testing.TB, lab, id int64) notification.Viewer {
 	t.Helper()
 	return Viewer(t, authn.Principal{
@@ -114,10 +114,10 @@ func User(t testing.TB, lab, id int64) notification.Viewer {
 	})
 }
 
-// Names are the names of topics in tests that do not look at their keyed part.
+// Names are topic names without a key, for tests that do not depend on the keyed part.
 var Names = notification.NewNames("IN", nil)
 
-// Uncounted counts no devices.
+// Uncounted is an observer that counts nothing.
 type Uncounted struct{}
 
 func (Uncounted) Evicted(device.Eviction) {}

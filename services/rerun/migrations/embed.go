@@ -1,4 +1,4 @@
-// Package migrations holds the tables of the rerun service, as goose SQL files. Reruns themselves are in the document
+// Package migrations contains the tables of the rerun service as goose SQL files. Reruns themselves are in the document
 // store.
 package migrations
 
@@ -9,12 +9,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// Files holds the migrations in order.
+// Files holds the migrations in the order of their application.
 //
 //go:embed *.sql
 var Files embed.FS
 
-// Schemas lists all tables of the service, in the order of creation.
+// Schemas returns all tables of the service in the order in which they are created.
 func Schemas() []mysqldb.Schema {
 	return []mysqldb.Schema{outbox.Schema("rerun"), {Service: "rerun", Files: Files}}
 }

@@ -2,7 +2,7 @@
 package main
 
 import (
-	_ "time/tzdata" // laboratories have time zones, slim images have none
+	_ "time/tzdata" // time zones of laboratories, because slim images have none
 
 	"github.com/labplatform/labplatform/services/rerun/internal/app"
 )

@@ -11,22 +11,22 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Names of the tasks.
+// Names of the tasks, as metrics use them.
 const (
 	cleanup = "cleanup"
 	cache   = "cache"
 	index   = "index"
 )
 
-// Names lists them, for metrics that exist from the start.
+// Names returns all task names, for metrics that exist from the start.
 func Names() []string { return []string{cleanup, cache, index} }
 
-// Queue runs work in the background; work of one key runs in order. See pkg/aftercommit.
+// Queue runs tasks in the background. Tasks of one key run in order. See pkg/aftercommit.
 type Queue interface {
 	Do(ctx context.Context, key int64, name string, work func(context.Context) error)
 }
 
-// Flags reads flags as they are committed now.
+// Flags reads the committed flag of a report.
 type Flags interface {
 	Flag(ctx context.Context, scope authn.LabScope, reportID int64) (rerun.Flag, error)
 }
@@ -58,10 +58,11 @@ type Deps struct {
 // Tasks queues the work after a commit.
 type Tasks struct{ d Deps }
 
-// New returns the tasks.
+// New returns tasks with the dependencies d.
 func New(d Deps) *Tasks { return &Tasks{d: d} }
 
-// Flagged follows a change of the flag: the cache entry is set or removed, by the flag at that time.
+// Flagged queues the tasks after a change of the flag. They set or remove the cache entry, by the flag at the time of
+// the task.
 func (t *Tasks) Flagged(ctx context.Context, scope authn.LabScope, reportID int64) {
 	t.d.Queue.Do(ctx, reportID, cache, func(ctx context.Context) error {
 		flag, err := t.d.Flags.Flag(ctx, scope, reportID)
@@ -72,7 +73,7 @@ func (t *Tasks) Flagged(ctx context.Context, scope authn.LabScope, reportID int6
 	})
 }
 
-// Changed follows a request: the flag, and the patient's search document.
+// Changed queues the tasks after a request: the cache entry of the report, and the patient's search document.
 func (t *Tasks) Changed(ctx context.Context, scope authn.LabScope, reportID, patientID int64) {
 	t.Flagged(ctx, scope, reportID)
 	t.d.Queue.Do(ctx, reportID, index, func(ctx context.Context) error {
@@ -80,7 +81,7 @@ func (t *Tasks) Changed(ctx context.Context, scope authn.LabScope, reportID, pat
 	})
 }
 
-// Ended follows a confirm or an abort: the archived documents are deleted.
+// Ended queues the tasks after a confirm or an abort, which also delete the archived documents.
 func (t *Tasks) Ended(ctx context.Context, scope authn.LabScope, report rerun.Report, archived rerun.Writes) {
 	t.d.Queue.Do(ctx, report.ID, cleanup, func(ctx context.Context) error {
 		if err := t.d.Documents.Write(ctx, scope, archived); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
-// Service describes the process.
+// Service describes the rerun process: its ports, its settings and how it is built and migrated.
 var Service = service.Standard[Config, *Config]{
 	Name: "rerun", Prefix: "RERUN_", GRPCPort: 9003, AdminPort: 8003,
 	Summary: "records sample reruns: requests, the values of instruments, and what was decided on them",

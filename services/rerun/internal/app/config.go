@@ -1,4 +1,4 @@
-// Package app owns the rerun process: its settings and the list of what runs in it.
+// Package app assembles the rerun process: its settings, servers and loops.
 package app
 
 import (
@@ -17,14 +17,15 @@ type Config struct {
 	Outbox outbox.Config `envPrefix:"OUTBOX_"`
 	Sweep  sweep.Config  `envPrefix:"SWEEP_"`
 
-	// DocumentStore false makes every operation answer 400.
+	// DocumentStore makes every operation respond 400 if false.
 	DocumentStore bool `env:"DOCUMENT_DB_ENABLED" absolute:"true" envDefault:"true"`
 	service.Webhook
 	service.Taskqueue
-	// CalloutAddr may be empty: then changed reports wait in the outbox for a deployment that has a callout.
+	// CalloutAddr is the address of the callout service. Without it, changed reports wait in the outbox.
 	CalloutAddr string `env:"CALLOUT_ADDR"`
-	// CDCAddr may be empty: then the search index is refreshed by change capture alone.
+	// CDCAddr is the address of change capture. Without it, the service does not refresh the search index itself.
 	CDCAddr string `env:"CDC_ADDR"`
-	// ExternalEditAddr may be empty: then no one is warned of a report that is open in an editor.
+	// ExternalEditAddr is the address of external editing. Without it, callers are not warned of a report that is open in
+	// an editor.
 	ExternalEditAddr string `env:"EXTERNAL_EDIT_ADDR"`
 }

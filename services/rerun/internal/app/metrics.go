@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
-// counters counts what the use cases report.
+// counters holds the Prometheus metrics that the use cases and loops update.
 type counters struct {
 	requested, evaluated, failed, received, values, closed, swept *prometheus.CounterVec
 	fulfilled                                                     prometheus.Counter

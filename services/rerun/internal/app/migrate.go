@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
-// migrate checks the platform's tables, creates the service's own, and the indexes of the document store. It may
-// be repeated and may run in several replicas at once.
+// migrate checks the platform's tables, and creates the service's tables and the indexes of the document store. It is
+// idempotent and may run in several replicas at once.
 func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
 	if err := service.Migrate(ctx, cfg.DB, m, log); err != nil || !cfg.DocumentStore {

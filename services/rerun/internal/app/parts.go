@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
-// newRelay delivers the outbox to the task queue and to the callout.
+// newRelay returns the relay that delivers outbox messages to the task queue and the callout service.
 func newRelay(s *service.Service, cfg Config, st stores) (*outbox.Relay, error) {
 	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
@@ -39,7 +39,7 @@ func newRelay(s *service.Service, cfg Config, st stores) (*outbox.Relay, error) 
 	})
 }
 
-// newCallout returns the client of the callout, nil where there is none.
+// newCallout returns the client of the callout service; nil if its address is not set.
 func newCallout(s *service.Service, cfg Config) (delivery.Callout, error) {
 	conn, err := s.Client(cfg.CalloutAddr, "callout")
 	if err != nil || conn == nil {
@@ -48,7 +48,7 @@ func newCallout(s *service.Service, cfg Config) (delivery.Callout, error) {
 	return calloutv1.NewCalloutServiceClient(conn), nil
 }
 
-// newIndex returns the client of change capture, or one that does nothing.
+// newIndex returns the client of change capture. Without its address, the client does nothing.
 func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
 	conn, err := s.Client(cfg.CDCAddr, "cdc")
 	if err != nil || conn == nil {
@@ -57,7 +57,7 @@ func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
 	return delivery.Index{Client: cdcv1.NewChangeCaptureServiceClient(conn)}, nil
 }
 
-// newEditors returns the client of external editing, or one without sessions.
+// newEditors returns the client of external editing. Without its address, the client finds no sessions.
 func newEditors(s *service.Service, cfg Config) (delivery.Editors, error) {
 	conn, err := s.Client(cfg.ExternalEditAddr, "externaledit")
 	if err != nil || conn == nil {
@@ -103,7 +103,7 @@ func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (
 	}), nil
 }
 
-// newSweeper returns the loop that repairs the effects of a crash.
+// newSweeper returns the loop that repairs the effects of crashes.
 func newSweeper(s *service.Service, cfg Config, st stores) *sweep.Sweeper {
 	return sweep.New(sweep.Deps{
 		Config: cfg.Sweep, Leader: st.reports, Reports: st.reports, Documents: st.records,
@@ -111,5 +111,5 @@ func newSweeper(s *service.Service, cfg Config, st stores) *sweep.Sweeper {
 	})
 }
 
-// newID returns an id for a document.
+// newID returns a unique id for a document.
 func newID() string { return bson.NewObjectID().Hex() }

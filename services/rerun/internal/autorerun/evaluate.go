@@ -10,8 +10,8 @@ import (
 
 // Subjects reads reports with their patient and formats.
 type Subjects interface {
-	// Subject returns the report's patient and the enabled formats that allow an automatic rerun, profile children
-	// included. An unknown report is NotFound.
+	// Subject returns the report's patient and the enabled formats that allow an automatic rerun, including those of
+	// profile children. It returns NotFound for an unknown report.
 	Subject(ctx context.Context, scope authn.LabScope, reportID int64) (Subject, error)
 }
 
@@ -20,13 +20,13 @@ type Records interface {
 	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
 }
 
-// Orders takes the order to request a rerun. It is durable when Order returns nil; a second one for the same
-// report while the first waits does nothing.
+// Orders stores orders to request a rerun. An order is durable once Order returns nil. Another order for a report has
+// no effect while the first one waits.
 type Orders interface {
 	Order(ctx context.Context, scope authn.LabScope, reportID int64, indices []int) error
 }
 
-// Counters counts outcomes.
+// Counters counts evaluations by outcome.
 type Counters interface {
 	Evaluated(queued bool)
 }
@@ -44,17 +44,17 @@ type Deps struct {
 // UseCase evaluates instrument values.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Verdict is the result of an evaluation. All lists are ascending.
+// Verdict is the result of an evaluation. All lists are in ascending order.
 type Verdict struct {
-	Qualifying []int // the rerun that they require is ordered
+	Qualifying []int // indices whose values require a rerun, which was ordered
 	Undecided  []int // indices whose value could not be judged
-	Unknown    []int // indices that no parameter of the report has
+	Unknown    []int // indices that are no parameter of the report
 }
 
-// Evaluate judges the readings and orders a rerun for the qualifying ones, unless an automatic rerun exists already.
+// Evaluate judges the readings and orders a rerun for those that qualify, unless an automatic rerun exists already.
 // Errors: NotFound; Conflict for a dismissed report; Unavailable.
 func (u *UseCase) Evaluate(
 	ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading,
@@ -90,7 +90,7 @@ func (u *UseCase) evaluate(
 		return v, err
 	}
 	for _, r := range records {
-		// A record at flag 0 was abandoned, or its rerun is closed and the record is not deleted yet.
+		// A record without an open rerun was abandoned, or belongs to a closed rerun and will be deleted.
 		if r.Type == rerun.Auto && (subject.Open || r.Foreign) {
 			v.Qualifying = nil
 			return v, nil

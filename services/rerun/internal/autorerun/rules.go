@@ -6,10 +6,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// Condition is the configured condition of a parameter.
+// Condition is the configured condition of a parameter for an automatic rerun.
 type Condition string
 
-// The conditions. Any other text qualifies nothing.
+// Conditions. With any other text, no value qualifies.
 const (
 	Abnormal Condition = "abnormal"
 	Critical Condition = "critical"
@@ -20,16 +20,16 @@ const (
 type Format struct {
 	Index     int
 	Condition Condition
-	Custom    clinical.Range // for Custom
+	Custom    clinical.Range // limits for the condition Custom
 	Bands     []clinical.Band
 }
 
-// Subject is a report whose values are judged.
+// Subject is the report whose values are judged.
 type Subject struct {
 	Open      bool // a rerun is open
 	Dismissed bool
 	Patient   clinical.Patient
-	Indices   map[int]bool // of all enabled formats
+	Indices   map[int]bool // indices of all enabled formats
 	Formats   []Format     // formats that allow an automatic rerun
 }
 
@@ -39,7 +39,7 @@ type Reading struct {
 	Value string
 }
 
-// verdicts of a reading against one format.
+// verdict is the result of judging a reading by one format.
 type verdict int
 
 const (
@@ -48,8 +48,8 @@ const (
 	undecided
 )
 
-// judge applies the format's condition. Without a band for the patient, without limits, and for a value that cannot be
-// compared the verdict is undecided, which does not qualify.
+// judge applies the format's condition to a value. The result is undecided, which does not qualify, if no band fits the
+// patient, if there are no limits, or if the value cannot be compared.
 func (f Format) judge(p clinical.Patient, value clinical.Value) verdict {
 	if f.Condition == Custom {
 		return verdictOf(f.Custom.Classify(value))
@@ -80,8 +80,8 @@ func verdictOf(o clinical.Outcome) verdict {
 	}
 }
 
-// qualify judges the readings. Indices without a value do not count. If two tests of a profile have an index, one that
-// qualifies is enough.
+// qualify judges the readings. Indices without a value are ignored. If two tests of a profile share an index, one
+// qualifying test is enough.
 func qualify(s Subject, readings []Reading) (v Verdict) {
 	for _, r := range readings {
 		if !s.Indices[r.Index] {

@@ -10,8 +10,8 @@ import (
 
 // Reports changes locked reports.
 type Reports interface {
-	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
-	// NotFound. decide may be called again after a deadlock.
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. It returns NotFound for an
+	// unknown report. decide may be called again after a deadlock.
 	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
 		decide func(rerun.Facts) (rerun.Change, error)) error
 }
@@ -22,13 +22,13 @@ type Documents interface {
 	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
 }
 
-// AfterCommit queues the work that follows a commit; it neither delays nor fails the call.
+// AfterCommit queues the tasks that follow a commit. It neither delays nor fails the call.
 type AfterCommit interface {
 	// Ended deletes the archived documents and refreshes what depends on the report.
 	Ended(ctx context.Context, scope authn.LabScope, report rerun.Report, archived rerun.Writes)
 }
 
-// Counters counts outcomes.
+// Counters counts closed reruns.
 type Counters interface {
 	Closed(confirmed bool)
 }
@@ -43,16 +43,16 @@ type Deps struct {
 	Counters    Counters
 }
 
-// UseCase ends reruns. It is safe for concurrent use.
+// UseCase ends reruns. Its methods may be called from several goroutines.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Confirmed is the outcome of a confirmation.
+// Confirmed is the result of a confirmation.
 type Confirmed struct {
 	Replaced    []Replaced
-	HasDocument bool // the report has a Word document, which was saved before
+	HasDocument bool // the report has a Word document, saved before the confirmation
 }
 
 // Confirm replaces values of the report and closes the rerun. Errors: NotFound; Conflict

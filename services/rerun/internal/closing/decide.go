@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Facts holds everything that the end of a rerun depends on.
+// Facts holds all inputs of the decision to end a rerun.
 type Facts struct {
 	rerun.Facts
 
@@ -19,25 +19,25 @@ type Facts struct {
 	Values  []rerun.Value
 }
 
-// Confirmation holds the values that a person decided on.
+// Confirmation holds the values that a person confirmed.
 type Confirmation struct {
 	ReportID int64
 	Rows     []Row     // not empty
-	SeenAt   time.Time // age of the page that the person saw; zero: unknown
+	SeenAt   time.Time // time of the data on the page that the person saw; zero if unknown
 	Actor    authn.Actor
 }
 
-// Row is one decided value. Order nil and an empty Result.ParameterName stand for those of the format.
-// Result.ProfileTestID 0 names no test.
+// Row is one confirmed value. With a nil Order or an empty Result.ParameterName, those of the format are used. A
+// Result.ProfileTestID of 0 names no test.
 type Row struct {
 	rerun.Result
 	Order *int
 }
 
-// Decision is the effect of a confirm or an abort.
+// Decision holds the changes that a confirm or an abort makes.
 type Decision struct {
 	Change   rerun.Change
-	Archived rerun.Writes // deletes the documents that the log entry holds
+	Archived rerun.Writes // deletes the archived documents
 	Replaced []Replaced   // in the order of the rows
 }
 
@@ -46,22 +46,23 @@ type Replaced struct {
 	rerun.Result
 
 	TestName string
-	Previous *string // nil: no value
+	Previous *string // nil if there was no value
 }
 
 const (
-	// justArrived is how long a replaced value is news: a caller that says nothing about its page may not have seen it.
+	// justArrived is the age up to which a replaced value counts as new. A caller that does not state the time of its page
+	// may not have seen it.
 	justArrived = time.Minute
-	// clockSkew is how far the clock of a caller may be ahead.
+	// clockSkew is how far a caller's clock may be ahead.
 	clockSkew = time.Minute
 )
 
-// ErrValuesArrived refuses a confirm that was decided on an old page.
+// ErrValuesArrived is returned for a confirm that was decided on an outdated page.
 var ErrValuesArrived = apperr.New(apperr.Conflict, "VALUES_ARRIVED",
 	"Values arrived that the page does not show; load the rerun again, then confirm with its as_of as seen_at").
 	WithDetails("VALUES_ARRIVED")
 
-// ErrOtherSample refuses the value of a tube that is not the report's any more.
+// ErrOtherSample is returned for a value that was measured on a previous sample of the report.
 var ErrOtherSample = apperr.New(apperr.Conflict, "SAMPLE_CHANGED",
 	"A confirmed parameter was measured on another sample than the report has now; measure the present sample, then confirm"+
 		" its value, or abort the rerun").WithDetails("SAMPLE_CHANGED")
@@ -100,7 +101,7 @@ func DecideAbort(f Facts, actor authn.Actor, now time.Time) (Decision, error) {
 	return d, nil
 }
 
-// close archives all documents in the log entry and completes the decision.
+// close archives all documents in the log entry and completes the decision with the flag and the messages.
 func (f Facts) close(d *Decision, next rerun.Flag, by authn.Actor, at time.Time, c activitylog.Category, text string) {
 	s := rerun.Archive(f.Records, f.Values)
 	s.Old.Flag, s.New.Flag = f.Report.Flag, next
@@ -116,8 +117,8 @@ func (f Facts) close(d *Decision, next rerun.Flag, by authn.Actor, at time.Time,
 	d.Archived.DeleteRecords, d.Archived.DeleteValues = s.IDs()
 }
 
-// named returns the tests with the names that the report and the received values show, by which a row may name its
-// test.
+// named returns the tests with the names in the report and in the received values, because a row may use these names to
+// identify its test.
 func (f Facts) named() rerun.Tests {
 	tests := f.Tests
 	for _, r := range f.Results {
@@ -133,7 +134,7 @@ func (f Facts) named() rerun.Tests {
 	return tests
 }
 
-// resolve returns the test of each row.
+// resolve returns the test of each row, or an error about the first row whose test cannot be determined.
 func (f Facts) resolve(rows []Row) ([]int64, error) {
 	type key struct {
 		test  int64
@@ -165,8 +166,8 @@ func refuse(row int, field, message string) error {
 	return apperr.InvalidFields(apperr.Field{Index: row, Name: field, Message: message})
 }
 
-// fresh refuses a confirm from an old page. Without the page's age it refuses only if a confirmed value has just
-// replaced another one of the same run.
+// fresh rejects a confirm from an outdated page. If the time of the page is unknown, it rejects only confirms of a
+// value that has just replaced another one of the same rerun number.
 func (f Facts) fresh(c Confirmation, tests []int64, now time.Time) error {
 	switch {
 	case c.SeenAt.After(now.Add(clockSkew)):
@@ -184,7 +185,7 @@ func (f Facts) fresh(c Confirmation, tests []int64, now time.Time) error {
 	return nil
 }
 
-// isConfirmed reports whether a row confirms the parameter of v.
+// isConfirmed reports whether one of the rows confirms the parameter of v.
 func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
 	test, known := f.Tests.OfValue(v)
 	for i, row := range rows {
@@ -195,8 +196,8 @@ func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
 	return false
 }
 
-// ofThisSample refuses rows whose parameter was measured on previous samples of the report alone: the sample was drawn
-// again because that one cannot be trusted, or is someone else's.
+// ofThisSample rejects rows whose parameter was measured only on previous samples of the report. The sample was drawn
+// again because the previous one cannot be trusted or belongs to another person.
 func (f Facts) ofThisSample(rows []Row, tests []int64) error {
 	for i := range rows {
 		previous, present := false, false
@@ -214,8 +215,8 @@ func (f Facts) ofThisSample(rows []Row, tests []int64) error {
 	return nil
 }
 
-// replace returns the rows to delete and to insert, and clears the signature of a report that shows something else
-// then.
+// replace returns the decision to delete and insert rows. It clears the signature if the report then shows a different
+// result.
 func (f Facts) replace(rows []Row, tests []int64) (d Decision) {
 	differs := false
 	for i, row := range rows {
@@ -235,7 +236,7 @@ func (f Facts) replace(rows []Row, tests []int64) (d Decision) {
 	return d
 }
 
-// present returns the rows of the report with a test and index.
+// present returns the rows of the report with this test and index.
 func (f Facts) present(test int64, index int) (rows []rerun.Result) {
 	for _, r := range f.Results {
 		if id, ok := f.Tests.OfResult(r); ok && id == test && r.Index == index {
@@ -245,7 +246,7 @@ func (f Facts) present(test int64, index int) (rows []rerun.Result) {
 	return rows
 }
 
-// complete fills in what a row leaves out, from the parameter of its test.
+// complete fills fields that the row omits from the parameter of its test.
 func (f Facts) complete(row Row, test int64) rerun.Result {
 	result := row.Result
 	if p, ok := f.Tests.Parameter(test, row.Index); ok {
@@ -257,8 +258,8 @@ func (f Facts) complete(row Row, test int64) rerun.Result {
 	return result
 }
 
-// columnOf returns the profileTestId to store. A report's own test has 0 or its id there: the value keeps the one of
-// the row that it replaces, and takes the id if a row of another test has 0.
+// columnOf returns the profileTestId to store. Rows of a report's own test have 0 or its id there. The new row takes
+// the value of the row that it replaces, or the id if a row of another test has 0.
 func (f Facts) columnOf(test int64, index int, gone []rerun.Result) int64 {
 	if test != 0 {
 		return test

@@ -1,3 +1,3 @@
-// Package delivery owns the messages of this service to others: what an outbox row holds, and how the relay
-// hands it over. It is the border with the contracts of the services that are called.
+// Package delivery encodes the messages of this service to others as outbox rows, and delivers them. Only this package
+// uses the contracts of the called services.
 package delivery

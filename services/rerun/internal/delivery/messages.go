@@ -12,16 +12,16 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Kinds of the rows for the callout service; the payload is the request of the RPC.
+// Kinds of the rows for the callout service. The payload is the request of an RPC.
 const (
-	kindEvaluate    = "callout.evaluate"    // EvaluateReports
-	kindUnconfirmed = "callout.unconfirmed" // SetUnconfirmedValues
+	kindEvaluate    = "callout.evaluate"    // request of EvaluateReports
+	kindUnconfirmed = "callout.unconfirmed" // request of SetUnconfirmedValues
 )
 
 // Messages encodes the messages to the callout service.
 type Messages struct{}
 
-// Evaluation requests a judgement of the report. logID tells two confirms apart.
+// Evaluation encodes the request to evaluate the report. logID distinguishes two confirms.
 func (Messages) Evaluation(scope authn.LabScope, reportID, logID int64) (outbox.Event, error) {
 	id := strconv.FormatInt(reportID, 10)
 	e, err := event(id, kindEvaluate,
@@ -30,13 +30,13 @@ func (Messages) Evaluation(scope authn.LabScope, reportID, logID int64) (outbox.
 	return e, err
 }
 
-// Unconfirmed reports the values that are received and not confirmed.
+// Unconfirmed encodes the values that were received but not confirmed.
 func (Messages) Unconfirmed(scope authn.LabScope, reportID int64, a rerun.Announcement) (outbox.Event, error) {
 	in := &calloutv1.SetUnconfirmedValuesRequest{LabId: scope.LabID(), ReportId: reportID, AsOf: a.AsOf.UnixMicro()}
 	for _, v := range a.Values {
 		in.Values = append(in.Values, &calloutv1.UnconfirmedRerunValue{
 			ProfileTestId: v.TestID, ParameterName: v.ParameterName, Value: v.Value, ReceivedAt: v.CreatedAt.UnixMicro(),
-			Index: int32(v.Index), Order: int32(v.Order), // both are read as 32 bits
+			Index: int32(v.Index), Order: int32(v.Order), // both were parsed as 32 bits
 		})
 	}
 	return event(strconv.FormatInt(reportID, 10), kindUnconfirmed, in)
@@ -50,5 +50,5 @@ func event(reportID, kind string, m proto.Message) (outbox.Event, error) {
 	return outbox.Event{Aggregate: reportAggregate(reportID), Kind: kind, Payload: payload}, nil
 }
 
-// reportAggregate is the aggregate of messages about a report; each kind has an order of its own in it.
+// reportAggregate returns the outbox key of messages about a report, which are delivered in order per kind.
 func reportAggregate(id string) string { return "report:" + id }

@@ -11,17 +11,17 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-// editorTimeout is how long a response waits for a warning.
+// editorTimeout is the maximum delay of a response for a warning about an editor.
 const editorTimeout = time.Second
 
-// Editors reads the editing sessions of external editing; without a client there are none.
+// Editors reads the editing sessions of external editing. Without a client, it finds none.
 type Editors struct {
 	Client externaleditv1.ExternalEditServiceClient
 	Log    *slog.Logger
 }
 
-// Editor returns the author of an open session, empty without one. The rerun is closed already, so a failed request is
-// only logged.
+// Editor returns the author of an open session; "" without one. The rerun is closed already, so an error is only
+// logged.
 func (e Editors) Editor(ctx context.Context, scope authn.LabScope, reportID int64) string {
 	if e.Client == nil {
 		return ""
@@ -40,13 +40,13 @@ func (e Editors) Editor(ctx context.Context, scope authn.LabScope, reportID int6
 	return ""
 }
 
-// Index asks the change-capture service for a fresh search document; without a client it does nothing, for
-// deployments that have no search.
+// Index requests a fresh search document from change capture. Without a client, for deployments without search, it does
+// nothing.
 type Index struct {
 	Client cdcv1.ChangeCaptureServiceClient
 }
 
-// SyncUser returns when the document is written, or an error.
+// SyncUser returns after the document was written, or an error.
 func (i Index) SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error {
 	if i.Client == nil {
 		return nil

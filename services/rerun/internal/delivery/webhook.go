@@ -16,23 +16,23 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 )
 
-// kindEnqueue marks rows whose payload is a taskqueuev1.EnqueueRequest without its idempotency key.
+// kindEnqueue is the kind of rows whose payload is a taskqueuev1.EnqueueRequest without its idempotency key.
 const kindEnqueue = "taskqueue.enqueue"
 
-// Documented numbers of the task queue, and how long the order is worth trying.
+// Values that the task queue documents, and how long an order is retried.
 const (
 	taskWebhook    = 4
 	webhookPost    = 2
 	webhookRetries = 10
-	webhookTimeout = 30 // seconds
+	webhookTimeout = 30 // in seconds
 )
 
-// Outbox makes messages durable.
+// Outbox stores messages durably.
 type Outbox interface {
 	Send(ctx context.Context, e outbox.Event) error
 }
 
-// Orders writes orders for automatic reruns. BaseURL is WEBHOOK_URL.
+// Orders stores orders for automatic reruns. BaseURL is WEBHOOK_URL.
 type Orders struct {
 	BaseURL string
 	Outbox  Outbox
@@ -40,7 +40,7 @@ type Orders struct {
 
 var _ autorerun.Orders = (*Orders)(nil)
 
-// Order makes the order durable, unless one of the report waits.
+// Order stores the order, unless one for the report waits already.
 func (o Orders) Order(ctx context.Context, scope authn.LabScope, reportID int64, indices []int) error {
 	data, err := o.webhook(scope, reportID, indices)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o Orders) Order(ctx context.Context, scope authn.LabScope, reportID int64,
 	})
 }
 
-// webhook is the data of the task: a POST of the request back to this service.
+// webhook returns the data of the task: a POST of the request to this service.
 func (o Orders) webhook(scope authn.LabScope, reportID int64, indices []int) ([]byte, error) {
 	data, err := json.Marshal(struct {
 		URL     string          `json:"url"`
@@ -79,7 +79,7 @@ func (o Orders) webhook(scope authn.LabScope, reportID int64, indices []int) ([]
 	return data, nil
 }
 
-// requestBody is the documented body, byte for byte.
+// requestBody returns the documented body, byte for byte.
 func requestBody(scope authn.LabScope, indices []int) []byte {
 	list := make([]string, 0, len(indices))
 	for _, i := range indices {

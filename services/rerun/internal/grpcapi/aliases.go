@@ -12,7 +12,7 @@ import (
 var errIndices = apperr.InvalidField("requested_parameters",
 	`requested_parameters must be a list of different integers, like "[1, 3, 5]", "1,3,5" or [1, 3, 5]`)
 
-// indicesOf reads requested_parameters in its three spellings.
+// indicesOf parses requested_parameters, which has three forms.
 func indicesOf(raw []byte) ([]int, error) {
 	if len(raw) == 0 {
 		return nil, errIndices
@@ -27,7 +27,7 @@ func indicesOf(raw []byte) ([]int, error) {
 	}
 	text = strings.TrimSpace(text)
 	if raw[0] != '"' && !strings.HasPrefix(text, "[") {
-		return nil, errIndices // a bare number or object is none of the spellings
+		return nil, errIndices // a bare number or object is none of the forms
 	}
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		if text, ok = strings.CutSuffix(inner, "]"); !ok {
@@ -56,7 +56,7 @@ func splitIndices(text string) ([]int, error) {
 	return indices, nil
 }
 
-// unquote takes the quotes off an element: some clients send ["1", "3"].
+// unquote removes the quotes of an element, because some clients send ["1", "3"].
 func unquote(s string) string {
 	if len(s) >= 2 && s[0] == '"' && s[len(s)-1] == '"' {
 		return s[1 : len(s)-1]
@@ -64,7 +64,7 @@ func unquote(s string) string {
 	return s
 }
 
-// integer reads a decimal integer of 32 bits, without a sign for positive ones.
+// integer parses a decimal integer of 32 bits. A plus sign is not allowed.
 func integer(s string) (int, bool) {
 	if strings.HasPrefix(s, "+") {
 		return 0, false
@@ -73,7 +73,7 @@ func integer(s string) (int, bool) {
 	return int(n), err == nil
 }
 
-// textOf reads a text, or a number as its text; nothing and null are "".
+// textOf returns a JSON text, or a number as text. Missing data and null give "".
 func textOf(raw []byte) (string, bool) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", true

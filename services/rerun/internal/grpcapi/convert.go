@@ -18,7 +18,7 @@ import (
 
 // Limits of requests.
 const (
-	maxRows       = 500 // device_data, requested_parameters
+	maxRows       = 500 // maximum of device_data and requested_parameters
 	maxValueChars = 256
 	maxNameChars  = 255
 	maxSampleID   = 64
@@ -54,7 +54,7 @@ func commandOf(in *rerunv1.RequestRerunRequest, actor authn.Actor) (request.Comm
 	return c, err
 }
 
-// sameReport refuses a body that names another report than the address.
+// sameReport rejects a body that names another report than the path.
 func sameReport(isNamed bool, named, reportID int64) error {
 	if isNamed && named != reportID {
 		return apperr.InvalidField("lab_report_id", "lab_report_id differs from the report of the address")
@@ -81,7 +81,7 @@ func requested(r rerun.Record) *rerunv1.RequestRerunResponse {
 	}
 }
 
-// readingsOf reads device_data. A value may be a text or a number; null is no result.
+// readingsOf parses device_data. A value may be a text or a number; null means no result.
 func readingsOf(rows []*rerunv1.DeviceValue) ([]autorerun.Reading, error) {
 	if len(rows) == 0 {
 		return nil, apperr.InvalidField("device_data", "device_data must hold at least one value")
@@ -157,7 +157,8 @@ func etagOf(asOf time.Time) string {
 	return `"` + strconv.FormatInt(asOf.UnixMilli(), 10) + `"`
 }
 
-// iso prints ISO 8601 UTC with milliseconds, what the document store keeps; nothing for a time that is not known.
+// iso formats a time in ISO 8601 UTC with milliseconds, the precision of the document store. It returns nil for an
+// unknown time.
 func iso(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -179,7 +180,7 @@ func narrowAll(list []int) []int32 {
 
 var errNumber = apperr.InvalidField("rerun_number", "rerun_number must be an integer of 1 or above")
 
-// numberOf reads rerun_number, an integer or its text; 0 stands for a missing one.
+// numberOf parses rerun_number, an integer or its text. It returns 0 if there is none.
 func numberOf(raw []byte) (int, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return 0, nil

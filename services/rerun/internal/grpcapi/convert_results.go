@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Texts of values when the instrument interface names none.
+// Texts used if the instrument interface sends none.
 const (
 	manualRerun     = "manual_rerun"
 	instrumentRerun = "instrument_rerun"
@@ -74,8 +74,8 @@ func checkLengths(c receive.Command) error {
 	return nil
 }
 
-// resultsOf decodes device_data of results that are stored: unlike readings that are only judged, no value may be
-// missing, and no index may have two.
+// resultsOf parses device_data of results to store. Unlike readings that are only judged, no value may be missing, and
+// an index may have one value only.
 func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 	readings, err := readingsOf(rows)
 	if err != nil {
@@ -115,14 +115,14 @@ func received(r receive.Result) *rerunv1.AddValuesResponse {
 	}
 }
 
-// Documented messages.
+// Documented messages of responses.
 const (
 	rerunUpdated = "Rerun data updated"
 	rerunAborted = "Successfully aborted sample rerun"
 )
 
-// confirmed warns of a Word document that still has the previous values: one that an author has open, and one that was
-// saved.
+// confirmed returns the response to a confirm. It warns of a Word document that still has the previous values: one that
+// is open in an editor, or one that was saved.
 func confirmed(outcome closing.Confirmed, editor string) *rerunv1.ConfirmRerunResponse {
 	out := &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
 	for _, r := range outcome.Replaced {
@@ -170,10 +170,10 @@ func confirmationOf(
 
 var errMatch = apperr.InvalidField("If-Match", `If-Match must be the ETag that GET returned, such as "1764237600000"`)
 
-// latestMillis is in the year 9999.
+// latestMillis is a time in the year 9999, the maximum of seen_at.
 const latestMillis = 253_402_300_799_000
 
-// seenAt returns the age of the page that the caller saw: the older of seen_at and If-Match; zero without both.
+// seenAt returns the time of the page that the caller saw: the earlier one of seen_at and If-Match; zero without both.
 func seenAt(in *rerunv1.ConfirmRerunRequest, match []string) (seen time.Time, err error) {
 	if in.SeenAt != nil {
 		if seen, err = time.Parse(time.RFC3339Nano, in.GetSeenAt()); err != nil || seen.Year() < 1970 {
@@ -200,7 +200,7 @@ func seenAt(in *rerunv1.ConfirmRerunRequest, match []string) (seen time.Time, er
 }
 
 func confirmedRow(i int, row *rerunv1.ConfirmedValue, reportID int64) (closing.Row, error) {
-	const widest = 127 // of the columns
+	const widest = 127 // the limit of the columns
 	test := row.GetProfileTestId()
 	if row.ProfileTestId == nil {
 		test = row.GetTestId()

@@ -1,3 +1,3 @@
-// Package grpcapi is the transport of the rerun service: it authorizes callers, selects the laboratory of a call, and
-// converts between the contract and the use cases.
+// Package grpcapi serves the gRPC API of the rerun service: it authorizes callers, selects the laboratory of a call,
+// and converts requests and responses.
 package grpcapi

@@ -31,7 +31,7 @@ type Lister interface {
 	List(ctx context.Context, scope authn.LabScope, reportID int64) (listing.Listing, error)
 }
 
-// Receiver takes the values of instruments.
+// Receiver stores the values of instruments.
 type Receiver interface {
 	Receive(ctx context.Context, scope authn.LabScope, c receive.Command) (receive.Result, error)
 }
@@ -42,13 +42,14 @@ type Closer interface {
 	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor authn.Actor) error
 }
 
-// Editors reads who edits a report as a Word document.
+// Editors finds authors who have a report open as a Word document.
 type Editors interface {
-	// Editor returns the name of the author who has the report open, empty without one or if it is not known in time.
+	// Editor returns the name of the author who has the report open; "" if there is none or it cannot be determined in
+	// time.
 	Editor(ctx context.Context, scope authn.LabScope, reportID int64) string
 }
 
-// Deps holds the dependencies of the server. DocumentStore false refuses every call.
+// Deps holds the dependencies of the server. If DocumentStore is false, every call is rejected.
 type Deps struct {
 	DocumentStore bool
 	Requester     Requester
@@ -61,17 +62,17 @@ type Deps struct {
 
 var _ rerunv1.RerunServiceServer = (*Server)(nil)
 
-// Server serves area C.
+// Server serves the RPCs of sample reruns (area C).
 type Server struct {
 	rerunv1.UnimplementedRerunServiceServer
 
 	d Deps
 }
 
-// New returns the server.
+// New returns a server with the dependencies d.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// Errors of the prologue that every operation shares.
+// Errors of the checks that all operations share.
 var (
 	errDisabled = apperr.New(apperr.Invalid, "DOCUMENT_STORE_DISABLED", "Document store is not enabled")
 	errNotYours = apperr.New(apperr.Forbidden, "FORBIDDEN",
@@ -81,8 +82,8 @@ var (
 	errNoID = apperr.InvalidField("lab_report_id", "lab_report_id must be a positive integer")
 )
 
-// enter checks what every operation needs, and returns the laboratory that it works on. named is the lab_id of the
-// body, 0 without one; one that contradicts the credential is answered like an unknown report.
+// enter checks what all operations require, and returns the laboratory. named is the lab_id of the body, 0 without one.
+// If it contradicts the credentials, the error is that of an unknown report.
 func (s *Server) enter(ctx context.Context, reportID, named int64) (authn.LabScope, authn.Principal, error) {
 	p := authn.FromContext(ctx)
 	switch {
@@ -100,7 +101,7 @@ func (s *Server) enter(ctx context.Context, reportID, named int64) (authn.LabSco
 	return scope, p, err
 }
 
-// enterPerson is enter for what an instrument's token may not do.
+// enterPerson does the checks of enter and also rejects instruments.
 func (s *Server) enterPerson(ctx context.Context, reportID, named int64) (authn.LabScope, authn.Principal, error) {
 	if s.d.DocumentStore && isInstrument(authn.FromContext(ctx)) {
 		return authn.LabScope{}, authn.Principal{}, errInstrument
@@ -111,7 +112,7 @@ func (s *Server) enterPerson(ctx context.Context, reportID, named int64) (authn.
 // isInstrument reports whether p is an instrument interface: a bearer token without a session type.
 func isInstrument(p authn.Principal) bool { return p.Kind == authn.Bearer && p.SessionType == "" }
 
-// allowed admits services, instruments, and logins of the laboratory itself.
+// allowed reports whether p is a service, an instrument, or a login of the laboratory itself.
 func allowed(p authn.Principal) bool {
 	switch p.Kind {
 	case authn.Service:

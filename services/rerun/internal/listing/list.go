@@ -1,4 +1,4 @@
-// Package listing reads a report's rerun values beside its present ones, and the requests that are still open.
+// Package listing reads a report's rerun values, each with the present value of the report, and the open requests.
 package listing
 
 import (
@@ -14,15 +14,15 @@ import (
 
 // Reports reads reports without a lock.
 type Reports interface {
-	// Read is NotFound for a report of another laboratory.
+	// Read returns the facts about a report; NotFound for a report of another laboratory.
 	Read(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants) (rerun.Facts, error)
 }
 
 // Documents reads the documents of reports.
 type Documents interface {
-	// OfReports is ordered by rerun number.
+	// OfReports returns the records of the reports, ordered by rerun number.
 	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
-	// ValuesOfReports is ordered by rerun number, order and index.
+	// ValuesOfReports returns the values of the reports, ordered by rerun number, order and index.
 	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
 }
 
@@ -30,18 +30,18 @@ type Documents interface {
 type UseCase struct {
 	reports   Reports
 	documents Documents
-	// Small document stores read a whole collection for every query. All readers of a laboratory share one; a reader that
-	// comes while it runs shares the next.
+	// records and values coalesce reads: small document stores read a whole collection for every query. All readers of a
+	// laboratory share one query; readers that come while it runs share the next one.
 	records coalesce.Reads[int64, int64, map[int64][]rerun.Record]
 	values  coalesce.Reads[int64, int64, map[int64][]rerun.Value]
 }
 
-// New returns the use case.
+// New returns a use case that reads from both stores.
 func New(reports Reports, documents Documents) *UseCase {
 	return &UseCase{reports: reports, documents: documents}
 }
 
-// Listing is the answer of GET.
+// Listing is the result of UseCase.List.
 type Listing struct {
 	Flag   rerun.Flag
 	AsOf   time.Time // when the values last changed
@@ -49,24 +49,24 @@ type Listing struct {
 	Open   []OpenRequest
 }
 
-// Value is a received value beside the report's own one.
+// Value is a received value with the report's own value.
 type Value struct {
 	rerun.Value
 
-	NamingTest *int64 // test id for a confirm; nil if several tests have the index and the value names none
+	NamingTest *int64 // test id to use in a confirm; nil if several tests have the index and the value names none
 	TestName   string
-	Original   *string // the report's value of the same parameter; nil without one
+	Original   *string // the report's value of the same parameter; nil if there is none
 }
 
-// OpenRequest is an active record and the indices that it waits for.
+// OpenRequest is an open request with the indices for which it waits.
 type OpenRequest struct {
 	rerun.Record
 
 	Pending []int
 }
 
-// List returns the report's reruns. Reports of another laboratory are NotFound. AsOf is read before the values, so that
-// it is never newer than they are.
+// List returns the reruns of a report. It returns NotFound for a report of another laboratory. AsOf is read before the
+// values, so that it is never later than they are.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64) (Listing, error) {
 	facts, err := u.reports.Read(ctx, scope, reportID, rerun.Wants{})
 	if err != nil {
@@ -78,7 +78,7 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64
 		return l, err
 	}
 	if l.AsOf = facts.ChangedAt(values); l.AsOf.IsZero() {
-		l.AsOf = time.UnixMilli(0) // a page without values is older than every value
+		l.AsOf = time.UnixMilli(0) // makes the page older than every value
 	}
 	if l.Open, err = u.openOf(ctx, scope, reportID, l.Flag, values); err != nil || len(values) == 0 {
 		return l, err
@@ -106,8 +106,8 @@ func valueOf(f rerun.Facts, v rerun.Value) Value {
 	return out
 }
 
-// openOf returns the requests that still wait. Without an open rerun none does, and the documents are not read: they
-// were abandoned or belong to a closed rerun.
+// openOf returns the requests that are still waiting. If no rerun is open there are none, and the documents are not
+// read, because they were abandoned or belong to a closed rerun.
 func (u *UseCase) openOf(
 	ctx context.Context, scope authn.LabScope, reportID int64, flag rerun.Flag, values []rerun.Value,
 ) (open []OpenRequest, err error) {
@@ -130,8 +130,8 @@ func (u *UseCase) openOf(
 	return open, err
 }
 
-// valuesOf returns the values to show. Those of a closed rerun are archived and about to be deleted, or were never
-// committed; values of another program are shown as long as they exist.
+// valuesOf returns the values to show. It omits values of a closed rerun, which are archived and about to be deleted,
+// or were never committed. Values of other programs are shown as long as they exist.
 func (u *UseCase) valuesOf(
 	ctx context.Context, scope authn.LabScope, reportID int64, flag rerun.Flag,
 ) ([]rerun.Value, error) {
@@ -140,7 +140,7 @@ func (u *UseCase) valuesOf(
 		return byReport(values, func(v rerun.Value) int64 { return v.ReportID }), err
 	}
 	found, err := u.values.Do(ctx, scope.LabID(), reportID, read)
-	values := slices.Clone(found[reportID]) // others may read it, too
+	values := slices.Clone(found[reportID]) // a copy, because other readers share the values
 	if err != nil || flag.Open() {
 		return values, err
 	}

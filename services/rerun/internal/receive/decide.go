@@ -13,13 +13,15 @@ import (
 )
 
 const (
-	// maxReruns bounds the reruns of a report between two confirms, and so the archive that a confirm writes.
+	// maxReruns is the maximum number of reruns of a report between two confirms. It limits the archive that a confirm
+	// writes.
 	maxReruns = 50
-	// maxHistory bounds the previous values of one value, because a document store bounds its documents.
+	// maxHistory is the maximum number of previous values kept of one value, because a document store limits the size of
+	// documents.
 	maxHistory = 100
 )
 
-// Facts holds everything that a message depends on. Documents that were not read are missing.
+// Facts holds all inputs of a decision about a message. Documents that were not read are missing.
 type Facts struct {
 	rerun.Facts
 
@@ -27,13 +29,13 @@ type Facts struct {
 	Values  []rerun.Value
 }
 
-// Decision is the effect of a message. Values to insert have no id yet.
+// Decision holds the changes that a message makes. Values to insert have no id yet.
 type Decision struct {
 	Result Result
 	Writes rerun.Writes
 	Change rerun.Change
 
-	opened bool // the report had no open rerun before
+	opened bool // the report had no open rerun before this message
 }
 
 // mark is the meta of log entry 979, which is the commit marker of a message.
@@ -43,8 +45,8 @@ type mark struct {
 	Indices     []int  `json:"indices"`
 	SampleID    string `json:"sample_id"`
 	DeviceID    string `json:"device_id"`
-	Fingerprint string `json:"fingerprint,omitempty"` // of a repetition
-	Message     string `json:"message,omitempty"`     // fingerprint of a message for a request
+	Fingerprint string `json:"fingerprint,omitempty"` // for a repetition
+	Message     string `json:"message,omitempty"`     // for a message about a request: its fingerprint
 }
 
 // Decide returns the effect of a message. recordID is the id of a new record, if one is needed.
@@ -55,8 +57,8 @@ func Decide(f Facts, c Command, recordID string, now time.Time) (Decision, error
 	return f.requested(c, now)
 }
 
-// repetition stores the values of an instrument on its own: a record with the next number, complete at once. A message
-// that was received before changes nothing.
+// repetition stores the values of an instrument's own repetition: a record with the next number, which is complete at
+// once. A message that was received before changes nothing.
 func (f Facts) repetition(c Command, recordID string, now time.Time) (Decision, error) {
 	next, err := f.Report.Next(rerun.Instrument)
 	if err != nil {
@@ -90,7 +92,7 @@ func (f Facts) repetition(c Command, recordID string, now time.Time) (Decision, 
 	return d, nil
 }
 
-// admit checks the sample and returns the wanted readings; it sorts the indices of the message.
+// admit checks the sample, returns the wanted readings, and adds the indices to the result as accepted or rejected.
 func (d *Decision) admit(f Facts, c Command, want func(index int) bool) (wanted []Reading, err error) {
 	if !f.Report.HasSample(c.SampleID) {
 		return nil, ErrSample
@@ -109,8 +111,9 @@ func (d *Decision) admit(f Facts, c Command, want func(index int) bool) (wanted 
 	return wanted, nil
 }
 
-// record returns the record of a repetition. Its number exceeds every number of the ledger and of the documents that
-// were read: a taken number belongs to another program or to a closed rerun whose documents are about to be deleted.
+// record returns the record of a repetition. Its number exceeds all numbers in the ledger and in the documents that
+// were read, because a used number belongs to another program or to a closed rerun whose documents are about to be
+// deleted.
 func (f Facts) record(c Command, wanted []Reading, id string, now time.Time) rerun.Record {
 	r := rerun.Record{
 		ID: id, LabID: f.Report.LabID, ReportID: f.Report.ID, Type: rerun.ByAnalyser, SampleID: c.SampleID,
@@ -127,7 +130,7 @@ func (f Facts) record(c Command, wanted []Reading, id string, now time.Time) rer
 	return r
 }
 
-// interrupted returns the record that the same message left when its process died before the commit: it has no commit
+// interrupted returns the record that the same message wrote before its process crashed: the record has no commit
 // marker, and all its values are in the message.
 func (f Facts) interrupted(c Command, wanted []Reading) (rerun.Record, bool) {
 	for _, r := range slices.Backward(f.Records) {
@@ -181,8 +184,8 @@ func (f Facts) requested(c Command, now time.Time) (Decision, error) {
 	return d, nil
 }
 
-// request returns the request of a number, and whether it is the latest one. Requests of another program have no commit
-// marker; they are among the records.
+// request returns the request with a number, and whether it is the latest one. Requests of other programs have no
+// commit marker and are found among the records.
 func (f Facts) request(number int) (request rerun.Mark, latest bool, err error) {
 	if _, err := f.Report.Next(rerun.Complete); err != nil {
 		if f.Report.Dismissed {
@@ -210,8 +213,8 @@ func (f Facts) request(number int) (request rerun.Mark, latest bool, err error) 
 	return request, highest == number, nil
 }
 
-// put decides on each reading: an equal stored value stays, another one is replaced and kept in the history. A value of
-// another or an unknown test is never replaced.
+// put adds a write for each reading: an equal stored value stays, a different one is replaced and kept in the history.
+// A value of another test, or of an unknown one, is never replaced.
 func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now time.Time) error {
 	for _, reading := range wanted {
 		v := f.value(c, number, reading, now)
@@ -236,7 +239,7 @@ func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now tim
 }
 
 // value returns the document of a reading. Order and name come from the formats of the report. An instrument sends no
-// test: if several tests have the index, the name decides, and without it the value has no test.
+// test. If several tests have the index, the name determines the test; without a name, the value has no test.
 func (f Facts) value(c Command, number int, r Reading, now time.Time) rerun.Value {
 	v := rerun.Value{
 		LabID: f.Report.LabID, ReportID: f.Report.ID, SampleID: c.SampleID, Value: r.Value, Index: r.Index,
@@ -250,8 +253,8 @@ func (f Facts) value(c Command, number int, r Reading, now time.Time) rerun.Valu
 	return v
 }
 
-// after returns the report's values after the writes. While no rerun is open, only values of other programs count: the
-// others belong to a closed rerun and are about to be deleted.
+// after returns the report's values after the writes. If no rerun is open, only values of other programs count, because
+// the others belong to a closed rerun and are about to be deleted.
 func (f Facts) after(w rerun.Writes) []rerun.Value {
 	values := slices.DeleteFunc(slices.Clone(f.Values), func(v rerun.Value) bool {
 		replaced := func(r rerun.Value) bool { return r.ID == v.ID }
@@ -267,8 +270,8 @@ func (d *Decision) log(c Command, now time.Time, text string, m mark) {
 	}
 }
 
-// fingerprint is equal for messages with the same device, sample, indices and values. If several tests have an index,
-// the test that the message names is a part of it.
+// fingerprint returns a text that is equal for messages with the same device, sample, indices and values. If several
+// tests have an index, it includes the test that the message names.
 func (f Facts) fingerprint(c Command, readings []Reading) string {
 	sorted := slices.SortedFunc(slices.Values(readings), func(a, b Reading) int { return cmp.Compare(a.Index, b.Index) })
 	sum := sha256.New()

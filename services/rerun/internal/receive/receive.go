@@ -12,8 +12,8 @@ import (
 
 // Reports changes locked reports.
 type Reports interface {
-	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
-	// NotFound. decide may be called again after a deadlock.
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. It returns NotFound for an
+	// unknown report. decide may be called again after a deadlock.
 	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
 		decide func(rerun.Facts) (rerun.Change, error)) error
 }
@@ -25,19 +25,19 @@ type Documents interface {
 	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
-// AfterCommit queues the work that follows a commit; it neither delays nor fails the call.
+// AfterCommit queues the tasks that follow a commit. It neither delays nor fails the call.
 type AfterCommit interface {
 	Flagged(ctx context.Context, scope authn.LabScope, reportID int64)
 }
 
-// Counters counts outcomes.
+// Counters counts messages and fulfilled requests.
 type Counters interface {
 	// Received counts a message and the values that it added or replaced.
 	Received(byInstrument bool, values int)
 	Fulfilled()
 }
 
-// Deps holds the dependencies of the use case. NewID returns a fresh document id.
+// Deps holds the dependencies of the use case. NewID returns a unique document id.
 type Deps struct {
 	Reports     Reports
 	Documents   Documents
@@ -48,10 +48,10 @@ type Deps struct {
 	Counters    Counters
 }
 
-// UseCase receives values. It is safe for concurrent use.
+// UseCase receives values. Its methods may be called from several goroutines.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
 // OnItsOwn is the rerun number of a repetition without a request.
@@ -60,7 +60,7 @@ const OnItsOwn = -1
 // Command is a message of an instrument interface.
 type Command struct {
 	ReportID   int64
-	Number     int // OnItsOwn, or 1 and above
+	Number     int // OnItsOwn, or a number from 1
 	SampleID   string
 	DeviceID   string
 	DeviceName string
@@ -69,14 +69,14 @@ type Command struct {
 	Actor      authn.Actor
 }
 
-// Reading is one value.
+// Reading is one value of a message.
 type Reading struct {
 	Index int
 	Value string
-	Name  string // empty: the parameter's
+	Name  string // empty: the parameter's name is used
 }
 
-// Result is the outcome of a message.
+// Result is the result of a message.
 type Result struct {
 	ByInstrument bool
 	Duplicate    bool  // the message was received before
@@ -86,7 +86,7 @@ type Result struct {
 	Flag         rerun.Flag
 }
 
-// Errors that callers see.
+// Errors for callers.
 var (
 	ErrNoRequest = apperr.New(apperr.Invalid, "NO_ACTIVE_RERUN", "No active rerun request")
 	ErrNothing   = apperr.InvalidField("device_data", "device_data holds none of the parameters that this rerun is about")
@@ -103,7 +103,7 @@ var (
 // value; Conflict; Unavailable.
 func (u *UseCase) Receive(ctx context.Context, scope authn.LabScope, c Command) (Result, error) {
 	d, err := u.attempt(ctx, scope, c, false)
-	if rerun.IsDuplicate(err) { // there are documents that the database does not know of
+	if rerun.IsDuplicate(err) { // the document store has documents that the database has no record of
 		d, err = u.attempt(ctx, scope, c, true)
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (u *UseCase) Receive(ctx context.Context, scope authn.LabScope, c Command) 
 	return d.Result, nil
 }
 
-// attempt receives the message in one transaction. everything reads all documents first.
+// attempt receives the message in one transaction. With everything, it first reads all documents.
 func (u *UseCase) attempt(
 	ctx context.Context, scope authn.LabScope, c Command, everything bool,
 ) (d Decision, err error) {
@@ -143,9 +143,9 @@ func (u *UseCase) attempt(
 	return d, err
 }
 
-// load reads the documents that the decision may depend on: the values if there are some, or if the message has only a
-// part of the requested ones; the records if the request is unknown to the database, because requests of other programs
-// have no commit marker.
+// load reads the documents on which the decision may depend. It reads the values if there are some, or if the message
+// has only a part of the requested ones. It reads the records if the database does not have the request, because
+// requests of other programs have no commit marker.
 func (u *UseCase) load(
 	ctx context.Context, scope authn.LabScope, f rerun.Facts, c Command, everything bool,
 ) (facts Facts, err error) {
@@ -162,7 +162,7 @@ func (u *UseCase) load(
 	}
 	uncommitted := func(v rerun.Value) bool { return v.Number > f.Ledger.Highest() }
 	if err == nil && !everything && c.Number == OnItsOwn && slices.ContainsFunc(facts.Values, uncommitted) {
-		err = rerun.ErrDuplicate // of this message, perhaps
+		err = rerun.ErrDuplicate // perhaps written by this message
 	}
 	return facts, err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Facts holds everything that a request depends on.
+// Facts holds all inputs of a decision about a request.
 type Facts struct {
 	rerun.Facts
 
@@ -17,7 +17,7 @@ type Facts struct {
 	Values  []rerun.Value
 }
 
-// Decision is the effect of a request.
+// Decision holds the changes that a request makes.
 type Decision struct {
 	Record    rerun.Record
 	Abandoned []string // ids of deleted records whose transaction did not commit
@@ -87,11 +87,11 @@ func (f Facts) names(c Command) ([]string, error) {
 	return names, nil
 }
 
-// tidy deletes the documents that are in the way: documents that a closed rerun archived and has not deleted yet, and
-// requests without a commit marker, because the transaction that held this lock before has ended. It returns the
-// documents that count. The request that still waits gives up its slot; after the end of a rerun all do. Repetitions
-// hold values, so they are kept without a marker too, for the confirm that archives them; records of other programs
-// have none.
+// tidy deletes documents that would conflict with the new record: those that a closed rerun has archived but not
+// deleted yet, and requests without a commit marker, whose transaction must have ended because this one holds the lock.
+// It returns the remaining documents. A request that is still waiting gives up its slot; after the end of a rerun, all
+// do. Repetitions without a marker are kept, because they hold values, until a confirm archives them. Records of other
+// programs have no marker and are kept.
 func (f Facts) tidy(d *Decision) (kept []rerun.Record, values []rerun.Value) {
 	open := f.Report.Flag.Open()
 	for _, v := range f.Values {
@@ -122,16 +122,16 @@ func (f Facts) tidy(d *Decision) (kept []rerun.Record, values []rerun.Value) {
 	return kept, values
 }
 
-// number returns the record's number: above every existing one, so that values of two repetitions never mix. A second
-// automatic request of the same rerun is refused. The documented body of an automatic request always has number 1, also
-// after an instrument repeated on its own: it is the minimum there.
+// number returns the number of the new record. It is above every existing one, so that values of two repetitions are
+// never mixed. A second automatic request of the same rerun is rejected. The documented body of an automatic request
+// always has number 1, even after an instrument's own repetition, so there it is only a minimum.
 func number(c Command, flag rerun.Flag, earlier []rerun.Record, values []rerun.Value) (int, error) {
 	isAuto := func(r rerun.Record) bool { return r.Type == rerun.Auto }
 	if flag.Open() && c.Type == rerun.Auto && slices.ContainsFunc(earlier, isAuto) {
 		return 0, rerun.ErrAutoExists
 	}
 	highest := rerun.HighestNumber(earlier)
-	for _, v := range values { // also of a closed rerun that is not deleted yet
+	for _, v := range values { // includes values of a closed rerun that are not deleted yet
 		highest = max(highest, v.Number)
 	}
 	if c.Number == 0 || c.Type == rerun.Auto {

@@ -1,7 +1,7 @@
-// Package request requests a sample rerun, for a user or for the platform. Decide is pure.
+// Package request requests a sample rerun, for a user or for the platform. Decide does no I/O.
 //
-// The order survives a crash at any line. While the report's row is locked, the document is inserted, then flag 3, log
-// entry 981 with the document's id (the commit marker) and the messages are committed. A document without its marker is
-// abandoned: the next request that holds the lock knows that its transaction has ended, and deletes it. The cache entry
-// follows the commit and is taken from the committed flag.
+// The order of the steps survives a crash at any point. While the report's row is locked, the document is inserted.
+// Then flag 3, log entry 981 with the document's id (the commit marker) and the messages are committed. A document
+// without its marker is abandoned: the next request that holds the lock can rely on the end of the other transaction,
+// and deletes the document. The cache entry is set after the commit, from the committed flag.
 package request

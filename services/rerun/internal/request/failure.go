@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// afterTimeout bounds the write of the entry about a failure, which happens even if the caller has disconnected.
+// afterTimeout limits the write of the log entry about a failure, which is made even if the caller has disconnected.
 const afterTimeout = 3 * time.Second
 
-// failure returns errors of the caller unchanged; any other is a failure to save, which is logged as 984.
+// failure returns errors of the caller unchanged. It logs any other error as entry 984 and returns ErrSave.
 func (u *UseCase) failure(ctx context.Context, scope authn.LabScope, c Command, err error) error {
 	switch apperr.KindOf(err) {
 	case apperr.Invalid, apperr.NotFound, apperr.Conflict, apperr.Forbidden:

@@ -13,14 +13,14 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Reports changes locked reports and keeps their log.
+// Reports changes locked reports and writes their log.
 type Reports interface {
-	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
-	// NotFound. decide may be called again after a deadlock. If the outcome of the commit is unknown, the error wraps
-	// mysqldb.ErrCommitUnknown.
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. It returns NotFound for an
+	// unknown report. decide may be called again after a deadlock. If the outcome of the commit is unknown, the error
+	// wraps mysqldb.ErrCommitUnknown.
 	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
 		decide func(rerun.Facts) (rerun.Change, error)) error
-	// LogFailure writes an entry on a fresh connection.
+	// LogFailure writes a log entry in a transaction of its own.
 	LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, entry activitylog.Entry) error
 }
 
@@ -31,18 +31,18 @@ type Documents interface {
 	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
-// AfterCommit queues the work that follows a commit; it neither delays nor fails the call.
+// AfterCommit queues the tasks that follow a commit. It neither delays nor fails the call.
 type AfterCommit interface {
 	Changed(ctx context.Context, scope authn.LabScope, reportID, patientID int64)
 }
 
-// Counters counts outcomes.
+// Counters counts requests and failed steps.
 type Counters interface {
 	Requested(t rerun.Type)
 	Failed(step string)
 }
 
-// Deps holds the dependencies of the use case. NewID returns a fresh document id.
+// Deps holds the dependencies of the use case. NewID returns a unique document id.
 type Deps struct {
 	Reports     Reports
 	Documents   Documents
@@ -53,10 +53,10 @@ type Deps struct {
 	Counters    Counters
 }
 
-// UseCase requests reruns. It is safe for concurrent use.
+// UseCase requests reruns. Its methods may be called from several goroutines.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
 // Command is a decoded request.
@@ -64,7 +64,7 @@ type Command struct {
 	ReportID       int64
 	Type           rerun.Type
 	Number         int   // 0: one above the highest; of an automatic request the minimum
-	Requested      []int // not empty, without repetitions
+	Requested      []int // not empty, without duplicates
 	ParameterNames []string
 	SampleID       string
 	Actor          authn.Actor
@@ -95,7 +95,7 @@ func (u *UseCase) Request(ctx context.Context, scope authn.LabScope, c Command) 
 	return d.Record, nil
 }
 
-// save writes the documents before the transaction commits.
+// save writes the documents in the transaction, before it commits.
 func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, f rerun.Facts) (Decision, error) {
 	records, err := u.d.Documents.OfReports(ctx, scope, []int64{c.ReportID})
 	if err != nil {
@@ -116,8 +116,8 @@ func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, f r
 	return d, u.d.Documents.Write(ctx, scope, d.Writes)
 }
 
-// takeBack deletes the record of a transaction that did not commit. If that fails too, the missing commit marker tells
-// the next holder of the lock.
+// takeBack deletes the record of a transaction that did not commit. If that fails as well, the next holder of the lock
+// recognizes the record by its missing commit marker.
 func (u *UseCase) takeBack(ctx context.Context, scope authn.LabScope, d Decision, err error) error {
 	if d.Record.ID == "" || errors.Is(err, mysqldb.ErrCommitUnknown) {
 		return nil

@@ -1,5 +1,5 @@
-// Package rerun owns the domain of testing a sample again: records, values, the flag of a report with its one
-// transition table, and the rules that need no store. It is pure.
+// Package rerun contains the rules of testing a sample again: records, values, and the flag of a report with the table
+// of its transitions. It depends on no store and no transport.
 //
 //	0 normal ──request──► 3 requested ──all requested values──► 4 fulfilled
 //	    ▲  └──instrument on its own (also from 3 and 4)────────►│  │

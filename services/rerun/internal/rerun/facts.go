@@ -11,44 +11,44 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 )
 
-// Wants selects the facts that a use case needs; the report and Unconfirmed are always read.
+// Wants selects the facts that a use case needs. The report and Unconfirmed are always read.
 type Wants struct{ Tests, Ledger, Archived, Results bool }
 
-// Facts holds what the database knows of a report.
+// Facts holds what the database contains about a report.
 type Facts struct {
 	Report      Report
 	Unconfirmed Unconfirmed
 	Tests       Tests
 	Ledger      Ledger
-	Archived    map[string]bool // ids of the documents in archiving log entries
+	Archived    map[string]bool // ids of documents that are archived in log entries
 	Results     []Result
 }
 
-// Unconfirmed describes the set of received and unconfirmed values that was sent to the callout service last.
+// Unconfirmed identifies the set of unconfirmed values that was last sent to the callout service.
 type Unconfirmed struct {
-	AsOf   time.Time // grows with each change of the set; zero before the first one
-	Digest string    // of the values; empty for no values
+	AsOf   time.Time // increases with each change of the set; zero before the first one
+	Digest string    // digest of the values; empty without values
 }
 
-// Change is a decision for the database. Its zero value changes nothing.
+// Change holds the changes to make in the database. The zero value changes nothing.
 type Change struct {
 	Flag            *Flag
 	Unsign          bool     // clear the signature
-	Gone, Confirmed []Result // rows of the report to delete and to insert
+	Gone, Confirmed []Result // rows of the report to delete, and rows to insert
 	Entry           *activitylog.Entry
 	Announce        *Announcement
-	Evaluate        bool // the callout service judges the report again
+	Evaluate        bool // request an evaluation of the report from the callout service
 }
 
-// Announcement is the new set of unconfirmed values, a message to the callout service.
+// Announcement is the new set of unconfirmed values, to be sent to the callout service.
 type Announcement struct {
 	Unconfirmed
 
 	Values []Value // with their tests
 }
 
-// Writes is a decision for the document store. What it deletes or changes may be missing. The steps are done in the
-// order of the fields.
+// Writes holds the changes to make in the document store, in the order of the fields. Documents to delete or change may
+// be missing.
 type Writes struct {
 	DeleteValues, DeleteRecords []string // values go first, so that no value outlives its record
 	Retire                      []string // records that give up the open and the automatic slot
@@ -59,10 +59,9 @@ type Writes struct {
 	Replace                     []Value
 }
 
-// Announce returns the message about the values that the report has after a change, or nil if the set is the one that
-// was sent last. A report without an open rerun has no unconfirmed values. AsOf has whole milliseconds, because clients
-// keep no more, and exceeds the time of the newest value, so that a page with a part of a message
-// is older too.
+// Announce returns the message about the values that the report has after a change, or nil if the same set was sent
+// last. A report without an open rerun has no unconfirmed values. AsOf is in whole milliseconds, because clients keep
+// no more, and exceeds the time of the newest value, so that a page with a part of a message's values counts as older.
 func (f Facts) Announce(values []Value, open bool, now time.Time) *Announcement {
 	a := &Announcement{}
 	next := f.Unconfirmed.AsOf.Add(time.Millisecond)
@@ -86,8 +85,8 @@ func (f Facts) Announce(values []Value, open bool, now time.Time) *Announcement 
 	return a
 }
 
-// ChangedAt returns when the values last changed: the time of the last message, or just after the newest value if no
-// message followed it, because its transaction runs or its process died.
+// ChangedAt returns when the values last changed: the time of the last message to the callout service or, if no message
+// followed the newest value because its transaction is running or its process crashed, just after that value.
 func (f Facts) ChangedAt(values []Value) time.Time {
 	at := f.Unconfirmed.AsOf
 	for _, v := range values {

@@ -5,7 +5,7 @@ import "github.com/labplatform/labplatform/pkg/apperr"
 // Flag is the report's sampleRedrawFlag.
 type Flag int
 
-// The flags of this area; 1 and 2 belong to the older redraw of samples.
+// Flags of this area. 1 and 2 belong to the older redraw of samples.
 const (
 	Normal    Flag = 0
 	Requested Flag = 3
@@ -15,23 +15,23 @@ const (
 // Event changes a flag.
 type Event int
 
-// The events.
+// Events.
 const (
 	Request    Event = iota // a person or the platform requests a rerun
-	Instrument              // an instrument repeated on its own
+	Instrument              // an instrument repeated a measurement on its own
 	Complete                // the last requested value arrived
 	Confirm                 // values of the report are replaced
-	Abort                   // the report keeps its values
+	Abort                   // the rerun ends without changing the report's values
 )
 
-// transitions is the only table of allowed changes.
+// transitions lists all allowed changes of the flag.
 var transitions = map[Flag]map[Event]Flag{
 	Normal:    {Request: Requested, Instrument: Fulfilled},
 	Requested: {Instrument: Fulfilled, Complete: Fulfilled, Confirm: Normal, Abort: Normal},
 	Fulfilled: {Request: Requested, Instrument: Fulfilled, Complete: Fulfilled, Confirm: Normal, Abort: Normal},
 }
 
-// Errors that callers see when the state does not allow an event.
+// Errors for callers if the state does not allow an event.
 var (
 	ErrAlreadyRequested = apperr.New(apperr.Conflict, "RERUN_ALREADY_REQUESTED",
 		"A sample rerun is already requested for this report; wait for its values, confirm or abort it first")
@@ -42,7 +42,7 @@ var (
 		"The report is dismissed; restore it first, or abort its rerun")
 )
 
-// Next returns the report's flag after the event, or the conflict. A dismissed report allows only an abort.
+// Next returns the report's flag after the event, or a conflict. For a dismissed report, only an abort is allowed.
 func (r Report) Next(e Event) (Flag, error) {
 	if r.Dismissed && e != Abort {
 		return r.Flag, ErrDismissed
@@ -50,7 +50,7 @@ func (r Report) Next(e Event) (Flag, error) {
 	return r.Flag.Next(e)
 }
 
-// Next returns the flag after the event, or the conflict.
+// Next returns the flag after the event, or a conflict.
 func (f Flag) Next(e Event) (Flag, error) {
 	if to, ok := transitions[f][e]; ok {
 		return to, nil
@@ -68,7 +68,7 @@ func (f Flag) Next(e Event) (Flag, error) {
 // Open reports whether a rerun is open.
 func (f Flag) Open() bool { return f == Requested || f == Fulfilled }
 
-// Errors of the documents of a report.
+// Errors about the documents of a report.
 var (
 	ErrAutoExists = apperr.New(apperr.Conflict, "AUTO_RERUN_EXISTS",
 		"An automatic sample rerun exists already for this report")
@@ -77,7 +77,7 @@ var (
 	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "Lab report not found")
 )
 
-// IsDuplicate reports whether a store refused a document because of a unique index.
+// IsDuplicate reports whether a store rejected a document because of a unique index.
 func IsDuplicate(err error) bool {
 	e, ok := apperr.From(err)
 	return ok && e.Reason == ErrDuplicate.Reason

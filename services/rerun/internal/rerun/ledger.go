@@ -8,17 +8,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 )
 
-// RememberFor is how long a message of an instrument on its own is recognised as a repetition.
+// RememberFor is how long a message about an instrument's own repetition is recognized when it is sent again.
 const RememberFor = 30 * 24 * time.Hour
 
-// Ledger holds what the activity log knows of the report's present rerun: everything since the last confirm or abort.
-// It is part of the database that holds the row lock, so it is exact.
+// Ledger holds what the activity log contains about the report's present rerun: everything since the last confirm or
+// abort. The log is in the database that holds the row lock, so the ledger is exact.
 type Ledger struct {
 	Requests    []Mark // committed requests, oldest first
-	Repetitions []Mark // committed repetitions by instruments on their own, oldest first
+	Repetitions []Mark // committed repetitions of instruments on their own, oldest first
 	Messages    []Mark // committed messages for requests
 
-	// Received holds the fingerprints of the repetitions within RememberFor, those of earlier reruns included.
+	// Received holds the fingerprints of the repetitions within RememberFor, including those of earlier reruns.
 	Received map[string]bool
 }
 
@@ -26,8 +26,8 @@ type Ledger struct {
 type Mark struct {
 	RerunID     string
 	Number      int
-	Requested   []int  // of a request
-	Fingerprint string // of a repetition or a message
+	Requested   []int  // for a request
+	Fingerprint string // for a repetition or a message
 }
 
 // mark is the part of a log entry's meta that makes it a commit marker.
@@ -35,12 +35,13 @@ type mark struct {
 	RerunID     string `json:"rerun_id"`
 	RerunNumber int    `json:"rerun_number"`
 	Requested   []int  `json:"requested_parameters"`
-	Fingerprint string `json:"fingerprint"` // of a repetition
-	Message     string `json:"message"`     // fingerprint of a message for a request
+	Fingerprint string `json:"fingerprint"` // for a repetition
+	Message     string `json:"message"`     // for a message about a request: its fingerprint
 }
 
-// Note adds an entry of the activity log. Entries come in the order of their ids; those of other writers are ignored.
-// recent is true within RememberFor. A confirm or an abort begins a new rerun.
+// Note adds an entry of the activity log. It must be called in the order of the ids. Entries of other writers are
+// ignored. recent is set for entries within RememberFor. A confirm or an abort starts a new rerun, so it clears the
+// ledger except Received.
 func (l *Ledger) Note(category activitylog.Category, meta []byte, recent bool) {
 	if category == activitylog.RerunValuesConfirmed || category == activitylog.RerunCancelled {
 		*l = Ledger{Received: l.Received}
@@ -67,7 +68,7 @@ func (l *Ledger) Note(category activitylog.Category, meta []byte, recent bool) {
 	}
 }
 
-// Request returns the committed request of a number.
+// Request returns the committed request with a number.
 func (l Ledger) Request(number int) (Mark, bool) {
 	i := slices.IndexFunc(l.Requests, func(m Mark) bool { return m.Number == number })
 	if i < 0 {
@@ -76,7 +77,7 @@ func (l Ledger) Request(number int) (Mark, bool) {
 	return l.Requests[i], true
 }
 
-// Latest returns the request that decides whether the rerun is fulfilled: the one with the highest number.
+// Latest returns the request with the highest number, which determines whether the rerun is fulfilled.
 func (l Ledger) Latest() (Mark, bool) {
 	if len(l.Requests) == 0 {
 		return Mark{}, false
@@ -96,7 +97,7 @@ func (l Ledger) Committed(id string) bool {
 	return slices.ContainsFunc(l.Requests, marks) || slices.ContainsFunc(l.Repetitions, marks)
 }
 
-// Highest returns the largest number, 0 without any.
+// Highest returns the highest rerun number; 0 without any.
 func (l Ledger) Highest() int {
 	highest := 0
 	for _, m := range slices.Concat(l.Requests, l.Repetitions) {
@@ -105,10 +106,10 @@ func (l Ledger) Highest() int {
 	return highest
 }
 
-// Size returns the number of reruns.
+// Size returns the number of committed requests and repetitions.
 func (l Ledger) Size() int { return len(l.Requests) + len(l.Repetitions) }
 
-// ArchivedIn returns the ids of the documents in an archiving entry of the log.
+// ArchivedIn returns the ids of the documents in the meta of an archiving log entry.
 func ArchivedIn(meta []byte) []string {
 	var s Snapshot
 	if json.Unmarshal(meta, &s) != nil {

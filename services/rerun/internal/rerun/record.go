@@ -10,14 +10,14 @@ import (
 // Type is the origin of a rerun.
 type Type string
 
-// The types, as stored and returned.
+// Types, as stored and returned.
 const (
 	Manual     Type = "Manual"
 	Auto       Type = "Auto"
 	ByAnalyser Type = "Instrument"
 )
 
-// ParseType reads the documented names of a requested type, in any case.
+// ParseType parses the documented names of a requested type, in upper or lower case.
 func ParseType(s string) (Type, bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "manual", "manual_rerun":
@@ -29,29 +29,29 @@ func ParseType(s string) (Type, bool) {
 	}
 }
 
-// RecordID returns the id of a new record. It begins with the laboratory, so a store finds the document by its id alone
-// and still only for its own laboratory.
+// RecordID returns the id of a new record. It begins with the laboratory's id, so that a store can find the document by
+// its id alone and still limit it to the laboratory.
 func RecordID(labID int64, unique string) string {
 	return strconv.FormatInt(labID, 10) + "-" + unique
 }
 
-// Record is a SampleRerun document: one request, or one repetition by an instrument on its own.
+// Record is a SampleRerun document: one request, or one repetition that an instrument made on its own.
 type Record struct {
 	ID             string
 	LabID          int64
 	ReportID       int64
 	Type           Type
 	Number         int   // 1 and above, unique for a report while its rerun is open
-	Requested      []int // parameter indices
+	Requested      []int // indices of parameters
 	ParameterNames []string
-	Active         bool // values are awaited
+	Active         bool // waits for values
 	SampleID       string
 	CreatedBy      int64  // -1 is the platform
-	CreatedByKind  string // of which table CreatedBy is, as authn.ActorKind; empty when another program wrote the record
+	CreatedByKind  string // kind of CreatedBy, an authn.ActorKind; empty if another program wrote the record
 	UpdatedBy      int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
-	// Foreign is true for records of another program, which have no commit marker.
+	// Foreign is set for records of other programs, which have no commit marker.
 	Foreign bool
 }
 
@@ -67,18 +67,18 @@ type Value struct {
 	RerunType     string
 	Number        int
 	ParameterName string
-	TestID        int64 // as in Tests.Of; meaningful if TestKnown
-	TestKnown     bool  // false in documents that do not name the test
+	TestID        int64 // as returned by Tests.Of; valid if TestKnown is set
+	TestKnown     bool  // false for documents that do not name the test
 	DeviceID      string
 	DeviceName    string
 	CreatedAt     time.Time
 	// History holds the previous values of the same number and index, oldest first.
 	History []Earlier
-	// Foreign is true for values of another program.
+	// Foreign is set for values of other programs.
 	Foreign bool
 }
 
-// Earlier is a replaced value.
+// Earlier is a previous value that was replaced.
 type Earlier struct {
 	Value      string
 	DeviceID   string
@@ -86,10 +86,10 @@ type Earlier struct {
 	CreatedAt  time.Time
 }
 
-// Same reports whether v and o are the same value of the same device. Number and index are equal.
+// Same reports whether v and o are the same value from the same device. Their number and index must be equal.
 func (v Value) Same(o Value) bool { return v.Value == o.Value && v.DeviceID == o.DeviceID }
 
-// Replaces returns v with old in its history.
+// Replaces returns v with old added to its history.
 func (v Value) Replaces(old Value) Value {
 	v.ID, v.Foreign = old.ID, old.Foreign
 	v.History = append(slices.Clone(old.History), Earlier{
@@ -98,7 +98,7 @@ func (v Value) Replaces(old Value) Value {
 	return v
 }
 
-// Report is the part of a lab report that this area works on.
+// Report is the part of a lab report that reruns use.
 type Report struct {
 	ID        int64
 	LabID     int64
@@ -108,17 +108,17 @@ type Report struct {
 	// SampleID and ManualSampleID name the sample; both may be empty.
 	SampleID       string
 	ManualSampleID string
-	Signed         bool // signed or approved
+	Signed         bool // the report is signed or approved
 	Dismissed      bool
-	HasDocument    bool // saved by external editing
+	HasDocument    bool // external editing has saved a Word document
 }
 
-// HasSample reports whether id is the sample of the report.
+// HasSample reports whether id identifies the sample of the report.
 func (r Report) HasSample(id string) bool {
 	return id != "" && (id == r.SampleID || id == r.ManualSampleID)
 }
 
-// Result is a row of the report's values.
+// Result is one row of a report's values.
 type Result struct {
 	ID            int64 // 0: not stored yet
 	ProfileTestID int64 // 0: the report's own test
@@ -130,12 +130,12 @@ type Result struct {
 	Automated     int
 }
 
-// Differs reports whether the report shows another result with o.
+// Differs reports whether the report shows a different result if o replaces r.
 func (r Result) Differs(o Result) bool {
 	return r.Value != o.Value || r.Highlight != o.Highlight || r.Order != o.Order || r.ParameterName != o.ParameterName
 }
 
-// HighestNumber returns the largest rerun number of the records, 0 when there is none.
+// HighestNumber returns the highest rerun number of the records; 0 if there are none.
 func HighestNumber(records []Record) int {
 	highest := 0
 	for _, r := range records {

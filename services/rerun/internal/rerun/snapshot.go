@@ -2,8 +2,8 @@ package rerun
 
 import "time"
 
-// Snapshot is the meta of an archiving log entry: after the documents are deleted nothing else proves what the
-// instrument said.
+// Snapshot is the meta of an archiving log entry. After the documents are deleted, it is the only record of the
+// instrument's values.
 type Snapshot struct {
 	RerunID     string           `json:"rerun_id"`
 	RerunNumber int              `json:"rerun_number"`
@@ -13,14 +13,14 @@ type Snapshot struct {
 	Reruns      []ArchivedRecord `json:"reruns"`
 }
 
-// State is the report before or after.
+// State is the state of the report before or after the change.
 type State struct {
 	Flag   Flag             `json:"sampleRedrawFlag"`
 	Signed *bool            `json:"signed,omitempty"`
 	Values []ArchivedResult `json:"values,omitempty"`
 }
 
-// ArchivedResult is a row of the report's values.
+// ArchivedResult is one row of a report's values.
 type ArchivedResult struct {
 	ProfileTestID int64  `json:"profileTestId"`
 	Index         int    `json:"index"`
@@ -31,7 +31,7 @@ type ArchivedResult struct {
 	Automated     int    `json:"automatedValue"`
 }
 
-// ArchivedValue is a value of an instrument with all that it said before.
+// ArchivedValue is a value of an instrument with its previous values.
 type ArchivedValue struct {
 	ID            string            `json:"_id"`
 	SampleID      string            `json:"sample_id"`
@@ -67,7 +67,7 @@ type ArchivedRecord struct {
 	CreatedAt     time.Time `json:"created_at"`
 }
 
-// Archive returns the snapshot of records and values; the newest record names it.
+// Archive returns a snapshot of records and values. Its id and number are those of the newest record.
 func Archive(records []Record, values []Value) Snapshot {
 	s := Snapshot{RerunValues: []ArchivedValue{}, Reruns: []ArchivedRecord{}}
 	for _, r := range records {
@@ -94,7 +94,7 @@ func (v Value) archived() ArchivedValue {
 	return a
 }
 
-// ArchiveResults returns rows of a report for a snapshot.
+// ArchiveResults converts rows of a report for a snapshot.
 func ArchiveResults(results []Result) []ArchivedResult {
 	archived := make([]ArchivedResult, 0, len(results))
 	for _, r := range results {
@@ -104,7 +104,7 @@ func ArchiveResults(results []Result) []ArchivedResult {
 	return archived
 }
 
-// IDs returns the documents of a snapshot.
+// IDs returns the ids of the records and values in a snapshot.
 func (s Snapshot) IDs() (records, values []string) {
 	for _, r := range s.Reruns {
 		records = append(records, r.ID)

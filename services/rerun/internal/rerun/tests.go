@@ -7,7 +7,7 @@ import (
 
 // Parameter is one enabled format of a report or of its profile children.
 type Parameter struct {
-	TestID   int64 // the test of the format
+	TestID   int64 // id of the format's test
 	Index    int
 	Order    int
 	Name     string
@@ -21,7 +21,7 @@ type Tests struct {
 	Parameters []Parameter
 }
 
-// id returns 0 for the report's own test, which other programs write as 0 or as its id.
+// id returns 0 for the report's own test, which other programs store as 0 or as its id.
 func (t Tests) id(testID int64) int64 {
 	if testID == t.Own {
 		return 0
@@ -29,13 +29,13 @@ func (t Tests) id(testID int64) int64 {
 	return testID
 }
 
-// With returns t with the name of a stored value as another name of its parameter.
+// With returns t with the name of a stored value as an additional name of its parameter.
 func (t Tests) With(testID int64, index, order int, name string) Tests {
 	t.Parameters = append(slices.Clip(t.Parameters), Parameter{TestID: testID, Index: index, Order: order, Name: name})
 	return t
 }
 
-// Having returns the tests that have the index, each once.
+// Having returns the tests that have the index, without duplicates.
 func (t Tests) Having(index int) []int64 {
 	return t.matching(func(p Parameter) bool { return p.Index == index })
 }
@@ -56,8 +56,8 @@ func (t Tests) matching(match func(Parameter) bool) (ids []int64) {
 	return ids
 }
 
-// Of returns the test of an index. A test id decides; 0 names no test, and then the name of the parameter decides, or
-// the index if only one test has it. ok is false if several tests have the index and nothing decides.
+// Of returns the test of an index. A test id other than 0 determines it; otherwise the name of the parameter does, or
+// the index if only one test has it. ok is false if several tests have the index and the name does not determine one.
 func (t Tests) Of(testID int64, index int, name string) (id int64, ok bool) {
 	having := t.Having(index)
 	switch named := t.named(index, name); {
@@ -73,8 +73,9 @@ func (t Tests) Of(testID int64, index int, name string) (id int64, ok bool) {
 	return 0, true
 }
 
-// OfResult returns the test of a row of the report: that of its id, which other programs may have stored for an index
-// that the test does not have, else the one that Of returns, else the report's own test, if it has the index.
+// OfResult returns the test of a row of the report. The row's test id determines it, even if that test does not have
+// the index, because other programs may have stored it. Otherwise it is the test that Of returns or, if the index
+// belongs to it, the report's own test.
 func (t Tests) OfResult(r Result) (id int64, ok bool) {
 	if r.ProfileTestID != 0 {
 		return t.id(r.ProfileTestID), true
@@ -102,7 +103,7 @@ func (t Tests) Parameter(id int64, index int) (Parameter, bool) {
 	return t.Parameters[i], true
 }
 
-// Naming returns the test id that Of takes for the test: not 0 if several tests have the index.
+// Naming returns the test id that Of accepts for the test. It is not 0 if several tests have the index.
 func (t Tests) Naming(id int64, index int) int64 {
 	if id == 0 && len(t.Having(index)) > 1 {
 		return t.Own
@@ -110,7 +111,7 @@ func (t Tests) Naming(id int64, index int) int64 {
 	return id
 }
 
-// Name returns the name of a test, empty if it has no parameter here.
+// Name returns the name of a test; "" if it has no parameter here.
 func (t Tests) Name(id int64) string {
 	for _, p := range t.Parameters {
 		if t.id(p.TestID) == id && p.TestName != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Facts holds everything that the repair of a report depends on.
+// Facts holds all inputs of the decision how to repair a report.
 type Facts struct {
 	rerun.Facts
 
@@ -19,16 +19,16 @@ type Facts struct {
 	Values  []rerun.Value
 }
 
-// Decision is a repair.
+// Decision holds the changes of a repair.
 type Decision struct {
 	Change  rerun.Change
 	Writes  rerun.Writes
-	Repairs map[string]int // by outcome
-	Settled []string       // records that are in order
-	Again   bool           // what was archived may be deleted once that is committed
+	Repairs map[string]int // number of repairs by outcome
+	Settled []string       // ids of records without anything to repair
+	Again   bool           // another pass is needed, to delete what this one archived
 }
 
-// repair decides on a report under its lock. What it archives is committed first and deleted by a second pass.
+// repair repairs a report under its lock. It commits what it archives first; a second pass deletes it.
 func (l *laboratory) repair(ctx context.Context, reportID int64, before time.Time) error {
 	wants := rerun.Wants{Tests: true, Ledger: true, Archived: true}
 	for again := true; again; {
@@ -59,7 +59,8 @@ func (l *laboratory) repair(ctx context.Context, reportID int64, before time.Tim
 	return nil
 }
 
-// Decide returns the repair of a report. Documents created after before may be of a call that still runs.
+// Decide returns the repair of a report. It does not repair documents created after before, because the call that wrote
+// them may still be running.
 func Decide(f Facts, before, now time.Time) Decision {
 	d := Decision{Repairs: map[string]int{}}
 	if records, values := f.unarchived(before); len(records)+len(values) > 0 {
@@ -75,7 +76,7 @@ func Decide(f Facts, before, now time.Time) Decision {
 	return d
 }
 
-// uncommitted reports whether r is a request whose transaction ended without a commit. A repetition counts while a
+// uncommitted reports whether r is a request whose transaction ended without a commit. Repetitions are valid while a
 // rerun is open, with or without a commit marker.
 func (f Facts) uncommitted(r rerun.Record, before time.Time) bool {
 	return !r.Foreign && r.CreatedAt.Before(before) && r.Type != rerun.ByAnalyser && !f.Ledger.Committed(r.ID) &&
@@ -100,8 +101,8 @@ func (f Facts) unarchived(before time.Time) (records []rerun.Record, values []re
 	return records, values
 }
 
-// archive writes entry 984. A confirm or an abort writes its own with the change, so no decision was made on these
-// values.
+// archive writes log entry 984. A confirm or an abort would have written its own entry, so these values were neither
+// confirmed nor aborted.
 func (f Facts) archive(d *Decision, records []rerun.Record, values []rerun.Value, now time.Time) {
 	snapshot := rerun.Archive(records, values)
 	snapshot.Old.Flag, snapshot.New.Flag = f.Report.Flag, f.Report.Flag
@@ -160,12 +161,12 @@ func (f Facts) realign(d *Decision, before time.Time) {
 	}
 }
 
-// recache sets the entry of a report by its flag while no other process can change it.
+// recache sets or removes the cache entry of a report by its flag, under the lock of the report.
 func (l *laboratory) recache(ctx context.Context, reportID int64) {
 	err := l.d.Reports.Change(ctx, l.scope, reportID, rerun.Wants{}, func(f rerun.Facts) (rerun.Change, error) {
 		return rerun.Change{}, l.d.OpenSet.Set(ctx, l.scope, reportID, f.Report.Flag.Open())
 	})
-	if apperr.Is(err, apperr.NotFound) { // a deleted report
+	if apperr.Is(err, apperr.NotFound) { // the report was deleted
 		err = l.d.OpenSet.Set(ctx, l.scope, reportID, false)
 	}
 	if err != nil {

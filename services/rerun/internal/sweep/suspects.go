@@ -8,10 +8,10 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// pageSize is the number of reports that are read together.
+// pageSize is the number of reports read at once.
 const pageSize = 200
 
-// suspect is a report that was read without its lock.
+// suspect is a report that was read without a lock.
 type suspect struct {
 	State
 
@@ -19,7 +19,7 @@ type suspect struct {
 	values  []rerun.Value
 }
 
-// documents repairs the reports whose documents seem wrong. No other report is locked.
+// documents repairs the reports whose documents look wrong. It locks no other report.
 func (l *laboratory) documents(ctx context.Context) error {
 	before := l.d.Clock.Now().Add(-l.d.Config.Age)
 	for after := int64(0); ; {
@@ -80,8 +80,8 @@ func (l *laboratory) suspects(ctx context.Context, ids []int64) (map[int64]*susp
 	return suspects, err
 }
 
-// suspicious reports whether a report may need repair: its rerun is closed, a record was never checked, a request has
-// all its values at flag 3, or the callout service does not know the values.
+// suspicious reports whether a report may need a repair: its rerun is closed, a record was never checked, a request has
+// all its values at flag 3, or the callout service was not told the values.
 func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
 	if !s.Flag.Open() {
 		return true
@@ -115,7 +115,7 @@ func (s *suspect) unannounced(before time.Time) bool {
 	return len(s.values) == 0 && s.Unconfirmed.Digest != ""
 }
 
-// cache repairs entries that contradict the flags.
+// cache repairs cache entries that contradict the flags.
 func (l *laboratory) cache(ctx context.Context) error {
 	entries, err := l.d.OpenSet.Entries(ctx, l.scope)
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *laboratory) cache(ctx context.Context) error {
 			break
 		}
 	}
-	for id := range cached { // entries of reports that are not open
+	for id := range cached { // cached entries of reports without an open rerun
 		l.recache(ctx, id)
 	}
 	return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Leader lets one process work at a time.
+// Leader ensures that one process works at a time.
 type Leader interface {
-	// Lead runs work unless another process leads. The lock ends with the process.
+	// Lead calls work unless another process is the leader. The lock ends with the process.
 	Lead(ctx context.Context, work func(context.Context) error) error
 }
 
-// State is what is known of a report without its lock.
+// State is the state of a report read without a lock.
 type State struct {
 	Flag        rerun.Flag
 	Unconfirmed rerun.Unconfirmed
@@ -28,24 +28,24 @@ type State struct {
 type Reports interface {
 	// Laboratories returns all laboratories, or only laboratories with an open rerun.
 	Laboratories(ctx context.Context, open bool) ([]int64, error)
-	// States returns the states of the reports that the laboratory has.
+	// States returns the states of those reports that the laboratory has.
 	States(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]State, error)
-	// OpenReports returns at most limit reports above after, the lowest ids, with an open rerun.
+	// OpenReports returns at most limit reports with an open rerun, with the lowest ids above after.
 	OpenReports(ctx context.Context, scope authn.LabScope, after int64, limit int) (map[int64]State, error)
-	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
-	// NotFound.
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. It returns NotFound for an
+	// unknown report.
 	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
 		decide func(rerun.Facts) (rerun.Change, error)) error
-	// Forget deletes what was announced about reports that have had no unconfirmed value since before.
+	// Forget deletes the stored announcements of reports that have had no unconfirmed value since before.
 	Forget(ctx context.Context, before time.Time) error
 }
 
-// Documents reads and repairs the documents of reruns; missing ones are ignored.
+// Documents reads and repairs the documents of reruns. Missing documents are ignored.
 type Documents interface {
 	// Laboratories returns the laboratories with documents of this service.
 	Laboratories(ctx context.Context) ([]int64, error)
-	// StaleReports returns at most limit reports above after, ascending, that have documents of this service older than
-	// before.
+	// StaleReports returns at most limit reports, with ids above after and in ascending order, that have documents of this
+	// service older than before.
 	StaleReports(
 		ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
 	) ([]int64, error)
@@ -60,24 +60,24 @@ type OpenSet interface {
 	Entries(ctx context.Context, scope authn.LabScope) ([]int64, error)
 }
 
-// Outcomes that are counted.
+// Outcomes, as metrics name them.
 const (
 	Uncommitted = "uncommitted_deleted" // a request whose transaction did not commit
 	Archived    = "archived"            // a document of a closed rerun that was not archived
 	Deleted     = "archived_deleted"    // an archived document
-	Completed   = "completed"           // a report that had all its values
+	Completed   = "completed"           // a report whose rerun had all its values
 	Reopened    = "reopened"            // a request that lost its slot
 	Announced   = "announced"           // unconfirmed values that the callout service did not know
 	Cached      = "cache_repaired"      // a cache entry
 	Failed      = "failed"              // a report that is retried in the next pass
 )
 
-// Outcomes lists them.
+// Outcomes returns all outcomes.
 func Outcomes() []string {
 	return []string{Uncommitted, Archived, Deleted, Completed, Reopened, Announced, Cached, Failed}
 }
 
-// Counters counts outcomes.
+// Counters counts repairs by outcome.
 type Counters interface {
 	Swept(outcome string, n int)
 }
@@ -90,9 +90,9 @@ type Config struct {
 	Age time.Duration `env:"AGE" envDefault:"30s"`
 }
 
-// Validate refuses an age within which a request may still be under way.
+// Validate rejects an age within which a request may still be running.
 func (c *Config) Validate() error {
-	const longestDeadline = 20 * time.Second // of a call, with what follows its commit
+	const longestDeadline = 20 * time.Second // of a call with the tasks after its commit
 	if c.Interval <= 0 || c.Age < longestDeadline {
 		return errors.New("SWEEP_INTERVAL must be above zero and SWEEP_AGE at least 20s")
 	}
@@ -111,22 +111,22 @@ type Deps struct {
 	Counters  Counters
 }
 
-// Sweeper repairs.
+// Sweeper repairs the effects of crashes. RunOnce makes one pass.
 type Sweeper struct {
 	d Deps
-	// settled holds the records that were found in order under the lock; only the loop uses it.
+	// settled holds the records that needed no repair when they were checked under the lock. Only RunOnce uses it.
 	settled  map[string]bool
-	resynced time.Time // when every laboratory was checked last
+	resynced time.Time // time of the last check of all laboratories
 }
 
 // New returns a sweeper that does nothing until RunOnce.
 func New(d Deps) *Sweeper { return &Sweeper{d: d, settled: map[string]bool{}} }
 
-// resyncEvery is how often laboratories are checked that have neither an open rerun nor documents: only an entry of the
-// cache can be wrong there.
+// resyncEvery is the interval of checks of laboratories with neither an open rerun nor documents. Only a cache entry
+// can be wrong there.
 const resyncEvery = time.Hour
 
-// laboratories returns those where something may need repair.
+// laboratories returns the laboratories in which something may need a repair.
 func (s *Sweeper) laboratories(ctx context.Context) ([]int64, error) {
 	if now := s.d.Clock.Now(); s.resynced.IsZero() || now.Sub(s.resynced) >= resyncEvery {
 		all, err := s.d.Reports.Laboratories(ctx, false)
@@ -144,8 +144,8 @@ func (s *Sweeper) laboratories(ctx context.Context) ([]int64, error) {
 	return slices.Compact(slices.Sorted(slices.Values(append(open, documented...)))), err
 }
 
-// RunOnce repairs what it finds, if this process can be the leader. It goes from laboratory to laboratory, so that its
-// memory is bounded; an error in one does not stop the others.
+// RunOnce makes one pass of repairs if this process is the leader. It handles one laboratory at a time to limit memory.
+// An error in one laboratory does not stop the others.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.d.Leader.Lead(ctx, func(ctx context.Context) error {
 		laboratories, err := s.laboratories(ctx)
@@ -176,7 +176,7 @@ type laboratory struct {
 	seen  map[string]bool // settled records that still exist
 }
 
-// laboratory acts as the platform itself.
+// laboratory returns the sweep of a laboratory, in the scope of the service itself.
 func (s *Sweeper) laboratory(labID int64, seen map[string]bool) (*laboratory, error) {
 	scope, err := authn.Principal{Kind: authn.Service}.Scope(labID)
 	return &laboratory{s, scope, seen}, err

@@ -8,10 +8,10 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// documentID is an _id as text. This service writes texts; documents of other programs have object ids.
+// documentID is an _id as text. This service writes texts; documents of other programs have ObjectIDs.
 type documentID string
 
-// UnmarshalBSONValue reads a text or an object id.
+// UnmarshalBSONValue decodes a text or an ObjectID.
 func (d *documentID) UnmarshalBSONValue(kind byte, data []byte) error {
 	v := bson.RawValue{Type: bson.Type(kind), Value: data}
 	if id, ok := v.ObjectIDOK(); ok {
@@ -23,7 +23,7 @@ func (d *documentID) UnmarshalBSONValue(kind byte, data []byte) error {
 	return nil
 }
 
-// storedIDs returns the forms that the _id of a document may have in the store.
+// storedIDs returns the forms in which the store may have the _id of a document.
 func storedIDs(id string) bson.A {
 	if object, err := bson.ObjectIDFromHex(id); err == nil {
 		return bson.A{id, object}
@@ -31,10 +31,10 @@ func storedIDs(id string) bson.A {
 	return bson.A{id}
 }
 
-// indices are parameter indices: a list, or in documents of other programs its text "[1, 3]".
+// indices are parameter indices: an array or, in documents of other programs, its text "[1, 3]".
 type indices []int
 
-// UnmarshalBSONValue reads both spellings; elements that are no integers are left out.
+// UnmarshalBSONValue decodes both forms and ignores elements that are not integers.
 func (x *indices) UnmarshalBSONValue(kind byte, data []byte) error {
 	*x = indices{}
 	v := bson.RawValue{Type: bson.Type(kind), Value: data}
@@ -62,11 +62,10 @@ func (x *indices) UnmarshalBSONValue(kind byte, data []byte) error {
 	return nil
 }
 
-// moment is a time. This service writes dates; documents of other programs have texts, with or without a zone, which is
-// then UTC.
+// moment is a time. This service writes dates. Documents of other programs have texts; a text without a zone is in UTC.
 type moment struct{ time.Time }
 
-// textLayouts are how other programs write a time.
+// textLayouts are the formats in which other programs write a time.
 var textLayouts = [...]string{
 	time.RFC3339Nano,
 	"2006-01-02T15:04:05.999999999",
@@ -74,7 +73,8 @@ var textLayouts = [...]string{
 	time.DateOnly,
 }
 
-// UnmarshalBSONValue reads a date or a text; what is neither is no time, and keeps no one from reading the rest.
+// UnmarshalBSONValue decodes a date or a text. Anything else gives the zero time, so that the rest of the document can
+// be read.
 func (m *moment) UnmarshalBSONValue(kind byte, data []byte) error {
 	v := bson.RawValue{Type: bson.Type(kind), Value: data}
 	*m = moment{}
@@ -92,7 +92,7 @@ func (m *moment) UnmarshalBSONValue(kind byte, data []byte) error {
 	return nil
 }
 
-// MarshalBSONValue writes a date.
+// MarshalBSONValue encodes a date.
 func (m moment) MarshalBSONValue() (kind byte, data []byte, err error) {
 	t, data, err := bson.MarshalValue(m.Time)
 	return byte(t), data, err

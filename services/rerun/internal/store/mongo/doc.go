@@ -1,8 +1,8 @@
-// Package mongo opens the document store, with timeouts and write concern, and owns its collections SampleRerun and
-// SampleRerunValues.
+// Package mongo opens the document store, with timeouts and write concern, and reads and writes its collections
+// SampleRerun and SampleRerunValues.
 //
-// It needs no transactions, no partial indexes and no atomic updates, which stores that speak the protocol may lack:
-// callers hold the report's row lock, and three plain unique indexes are the second line: (lab_report_id, slot) with
-// slot "open" or the record's own id, (lab_report_id, auto_slot) with "auto" for the automatic record or the own id,
+// It needs no transactions, partial indexes or atomic updates, because compatible stores may lack them. Callers hold
+// the report's row lock. In addition, three plain unique indexes prevent duplicates: (lab_report_id, slot) with slot
+// "open" or the record's own id, (lab_report_id, auto_slot) with "auto" for the automatic record or the own id, and
 // (lab_report_id, rerun_number).
 package mongo

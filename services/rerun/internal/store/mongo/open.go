@@ -21,21 +21,22 @@ const (
 	connectTimeout   = 5 * time.Second
 	operationTimeout = 10 * time.Second
 	poolSize         = 20
-	// idleTimeout closes idle connections before a server or firewall does: the driver notices a closed one only when a
-	// write on it has failed.
+	// idleTimeout closes idle connections before a server or firewall does, because the driver notices a closed connection
+	// only after a write on it has failed.
 	idleTimeout = 20 * time.Second
 )
 
-// Config holds the variables of the document store; nest it with envPrefix "MONGO_".
+// Config holds the settings of the document store. Nest it with envPrefix "MONGO_".
 type Config struct {
 	// URI may hold a password, so its type is secret.
 	URI      config.Secret `env:"URI" envDefault:"mongodb://127.0.0.1:27017/"`
 	Database string        `env:"DATABASE" envDefault:"lab"`
-	// TLS names files; without it the URI says how connections are encrypted, by authorities that the system trusts.
+	// TLS names certificate files. Without them, the URI defines the encryption, with the authorities that the system
+	// trusts.
 	TLS tlsfiles.Client
 }
 
-// Validate refuses addresses that cannot be parsed and an empty database name.
+// Validate rejects a URI that cannot be parsed and an empty database name.
 func (c *Config) Validate() error {
 	var problems []error
 	u, err := url.Parse(c.URI.Reveal())
@@ -48,8 +49,8 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Open returns the database. It does not connect: a store that is unavailable makes the service not ready, it does not
-// end it. Writes are acknowledged by a majority and journaled. tracers may be nil. The caller ends it with Close.
+// Open returns the database without connecting: an unavailable store makes the service not ready but does not stop it.
+// Writes are acknowledged by a majority and journaled. tracers may be nil. The caller closes the database with Close.
 func Open(cfg Config, tracers trace.TracerProvider) (*mongo.Database, error) {
 	settings, err := clientOptions(cfg)
 	if err != nil {
@@ -75,9 +76,9 @@ func clientOptions(cfg Config) (*options.ClientOptions, error) {
 		SetMaxConnIdleTime(idleTimeout).
 		SetReadPreference(readpref.Primary()).
 		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}).
-		ApplyURI(cfg.URI.Reveal()) // last: an operator may tune any of these in the address
+		ApplyURI(cfg.URI.Reveal()) // last, so that operators can override all of these in the URI
 	if secure := cfg.TLS.Configuration(); secure != nil {
-		// The driver keeps it for all its connections: rotated files need a restart.
+		// The driver keeps the configuration for all its connections, so replaced files require a restart.
 		configuration, err := secure()
 		if err != nil {
 			return nil, fmt.Errorf("document store TLS: %w", err)
@@ -87,7 +88,7 @@ func clientOptions(cfg Config) (*options.ClientOptions, error) {
 	return settings, nil
 }
 
-// Ping asks the store whether it answers.
+// Ping returns an error if the store does not respond.
 func Ping(ctx context.Context, db *mongo.Database) error {
 	if err := db.Client().Ping(ctx, readpref.Primary()); err != nil {
 		return fmt.Errorf("ping document store: %w", err)
@@ -95,7 +96,7 @@ func Ping(ctx context.Context, db *mongo.Database) error {
 	return nil
 }
 
-// Close disconnects the client behind db.
+// Close disconnects the client of db.
 func Close(ctx context.Context, db *mongo.Database) error {
 	if err := db.Client().Disconnect(ctx); err != nil {
 		return fmt.Errorf("close document store: %w", err)
@@ -106,7 +107,7 @@ func Close(ctx context.Context, db *mongo.Database) error {
 // IsDuplicate reports whether err is a violation of a unique index.
 func IsDuplicate(err error) bool { return mongo.IsDuplicateKeyError(err) }
 
-// IsUnavailable reports whether the store could not be reached or did not answer in time.
+// IsUnavailable reports whether the store could not be reached or did not respond in time.
 func IsUnavailable(err error) bool {
 	return mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, mongo.ErrClientDisconnected)
 }

@@ -35,7 +35,7 @@ type recordDocument struct {
 	UpdatedAt      moment     `bson:"updated_at"`
 	Slot           string     `bson:"slot"`
 	AutoSlot       string     `bson:"auto_slot"`
-	// WrittenBy is ours in every document of this service, also after changes; other documents have none.
+	// WrittenBy is the constant ours in every document of this service, even after changes. Other documents have none.
 	WrittenBy string `bson:"written_by"`
 }
 
@@ -93,8 +93,8 @@ func (s *Store) set(ctx context.Context, scope authn.LabScope, id string, fields
 	return translate("update rerun record", err)
 }
 
-// one selects a document by its id. An id that begins with the scope's laboratory needs no other condition, and a small
-// store finds a document fastest by its id alone.
+// one returns the filter for a document by its id. An id that begins with the scope's laboratory needs no other
+// condition, and a small store finds a document fastest by its id alone.
 func one(scope authn.LabScope, id string) bson.D {
 	if strings.HasPrefix(id, rerun.RecordID(scope.LabID(), "")) {
 		return bson.D{{Key: "_id", Value: id}}

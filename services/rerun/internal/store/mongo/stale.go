@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// StaleReports returns at most limit reports above after, ascending, that have documents of this service older than
-// before.
+// StaleReports returns at most limit reports, with ids above after and in ascending order, that have documents of this
+// service older than before.
 func (s *Store) StaleReports(
 	ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
 ) ([]int64, error) {
@@ -29,7 +29,7 @@ func (s *Store) StaleReports(
 	if err != nil {
 		return nil, translate("find stale values", err)
 	}
-	// Each list holds the lowest ids of its collection, so the lowest ids of both are complete.
+	// Each list has the lowest ids of its collection, so the lowest ids of both together are complete.
 	ids := slices.Concat(records, values)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
@@ -50,7 +50,7 @@ func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
 	return slices.Compact(all), nil
 }
 
-// laboratories groups, because FerretDB refuses `distinct` with the deadline that the driver sends along.
+// laboratories uses $group, because FerretDB rejects distinct with the deadline that the driver adds.
 func laboratories(ctx context.Context, collection *mongo.Collection) (ids []int64, err error) {
 	match := bson.D{{Key: "$match", Value: bson.D{{Key: "written_by", Value: ours}}}}
 	group := bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$lab_id"}}}}
@@ -68,7 +68,7 @@ func laboratories(ctx context.Context, collection *mongo.Collection) (ids []int6
 	return ids, err
 }
 
-// reportIDs returns the lowest report ids, each once: a report has several documents.
+// reportIDs returns the lowest report ids without duplicates, because a report has several documents.
 func reportIDs(ctx context.Context, collection *mongo.Collection, filter bson.D, limit int) ([]int64, error) {
 	order := options.Find().SetSort(keys("lab_report_id")).SetProjection(keys("lab_report_id"))
 	cursor, err := collection.Find(ctx, filter, order)
@@ -91,17 +91,18 @@ func reportIDs(ctx context.Context, collection *mongo.Collection, filter bson.D,
 	return ids, cursor.Err()
 }
 
-// OfReports returns the records of several reports.
+// OfReports returns the records of the reports.
 func (s *Store) OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error) {
 	return s.findRecords(ctx, ofReports(scope, reportIDs))
 }
 
-// ValuesOfReports returns the values of several reports.
+// ValuesOfReports returns the values of the reports.
 func (s *Store) ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error) {
 	return s.findValues(ctx, ofReports(scope, reportIDs))
 }
 
-// ofReports selects one report by equality, for which a small store needs no scan.
+// ofReports returns the filter for documents of reports. A single report is selected by equality, for which a small
+// store needs no scan.
 func ofReports(scope authn.LabScope, reportIDs []int64) bson.D {
 	var report any = bson.D{{Key: "$in", Value: reportIDs}}
 	if len(reportIDs) == 1 {

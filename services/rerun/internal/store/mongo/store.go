@@ -19,22 +19,22 @@ const (
 	valuesCollection  = "SampleRerunValues"
 )
 
-// Store reads and writes the documents. Its methods may be called from several goroutines.
+// Store reads and writes documents of reruns. Its methods may be called from several goroutines.
 type Store struct {
 	db      *mongo.Database
 	records *mongo.Collection
 	values  *mongo.Collection
 
 	mu      sync.Mutex
-	indexed bool // guarded by mu: the unique indexes are known to exist
+	indexed bool // guarded by mu; the unique indexes exist
 }
 
-// New returns a store over db, which stays the caller's to close. It does not connect.
+// New returns a store over db, which the caller closes. It does not connect.
 func New(db *mongo.Database) *Store {
 	return &Store{db: db, records: db.Collection(recordsCollection), values: db.Collection(valuesCollection)}
 }
 
-// Ready reports whether the store answers and has its indexes; it creates them when they are missing.
+// Ready checks that the store responds and has its indexes. It creates missing indexes.
 func (s *Store) Ready(ctx context.Context) error {
 	if err := s.EnsureIndexes(ctx); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return Ping(ctx, s.db)
 }
 
-// EnsureIndexes creates the indexes once per process. Nothing is inserted before it succeeded.
+// EnsureIndexes creates the indexes, once per process. Documents are inserted only after it succeeded.
 func (s *Store) EnsureIndexes(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,11 +57,11 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 		{s.records, unique("uq_auto_slot", "lab_report_id", "auto_slot")},
 		{s.records, unique("uq_number", "lab_report_id", "rerun_number")},
 		{s.records, plain("ix_sweep", "lab_id", "lab_report_id")},
-		// A report has one laboratory, so one index is both the key and the way of lists and of the sweeper. Each value
-		// of a message pays for every index.
+		// A report belongs to one laboratory, so one index serves as the unique key, for lists and for the sweeper. Every
+		// index makes the insert of a value slower.
 		{s.values, unique("uq_lab_value", "lab_id", "lab_report_id", "rerun_number", "index")},
 	} {
-		// FerretDB panics when only some of a list exist, so they are created one by one.
+		// FerretDB panics if only some indexes of a list exist, so they are created one by one.
 		if _, err := index.collection.Indexes().CreateOne(ctx, index.model); err != nil {
 			return translate("create index of "+index.collection.Name(), err)
 		}
@@ -86,7 +86,7 @@ func keys(fields ...string) bson.D {
 	return d
 }
 
-// translate turns errors of the driver into those of the domain.
+// translate converts errors of the driver to those of the domain.
 func translate(operation string, err error) error {
 	switch {
 	case err == nil:

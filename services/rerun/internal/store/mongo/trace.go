@@ -15,14 +15,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// command identifies one that is under way.
+// command identifies a running command.
 type command struct {
 	connection string
 	request    int64
 }
 
-// tracing makes a span of every command within a trace; those of loops, which belong to no request, make none. It
-// names operations and collections and never what a command holds.
+// tracing creates a span for every command that belongs to a trace. Commands of loops, which belong to no request, get
+// none. Spans contain the names of operations and collections, but no content of commands.
 type tracing struct {
 	tracer trace.Tracer
 
@@ -54,7 +54,8 @@ func (t *tracing) start(ctx context.Context, e *event.CommandStartedEvent) {
 	attributes := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		semconv.DBSystemNameMongoDB, semconv.DBNamespace(e.DatabaseName), semconv.DBOperationName(e.CommandName)),
 		trace.WithAttributes(server(e.ConnectionID)...)}
-	// A command's first element is its name, and its value the collection, where it works on one.
+	// The first element of a command has its name as key and, if the command concerns a collection, the collection as
+	// value.
 	if collection, ok := e.Command.Lookup(e.CommandName).StringValueOK(); ok {
 		name += " " + collection
 		attributes = append(attributes, trace.WithAttributes(semconv.DBCollectionName(collection)))
@@ -65,7 +66,7 @@ func (t *tracing) start(ctx context.Context, e *event.CommandStartedEvent) {
 	t.spans[command{e.ConnectionID, e.RequestID}] = span
 } //nolint:spancheck // see above
 
-// server returns the address within the id of a connection: host:port[-number].
+// server returns the address in a connection id, host:port[-number].
 func server(connection string) []attribute.KeyValue {
 	address, _, _ := strings.Cut(connection, "[-")
 	host, text, err := net.SplitHostPort(address)
@@ -85,7 +86,7 @@ func (t *tracing) end(c command, failure error) {
 		return
 	}
 	if failure != nil {
-		span.SetStatus(codes.Error, "") // the text of an error may quote values
+		span.SetStatus(codes.Error, "") // without a text, because errors may quote values
 		span.SetAttributes(semconv.ErrorTypeKey.String(fmt.Sprintf("%T", failure)))
 	}
 	span.End()

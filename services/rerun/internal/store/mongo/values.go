@@ -23,16 +23,16 @@ type valueDocument struct {
 	RerunType     string     `bson:"rerun_type"`
 	Number        int        `bson:"rerun_number"`
 	ParameterName string     `bson:"parameter_name"`
-	TestID        *int64     `bson:"profileTestId,omitempty"` // nil: the message names no test, or another program wrote it
+	TestID        *int64     `bson:"profileTestId,omitempty"` // nil in values of other programs, too
 	DeviceID      string     `bson:"device_id"`
 	DeviceName    string     `bson:"device_name"`
 	CreatedAt     moment     `bson:"created_at"`
 	History       []earlier  `bson:"history,omitempty"`
-	// WrittenBy is ours in every document of this service; others have none.
+	// WrittenBy is the constant ours in every document of this service. Documents of other programs have none.
 	WrittenBy string `bson:"written_by"`
 }
 
-// earlier is a replaced value.
+// earlier is a previous value that was replaced.
 type earlier struct {
 	Value      string `bson:"value"`
 	DeviceID   string `bson:"device_id"`
@@ -76,7 +76,7 @@ func (d valueDocument) value() rerun.Value {
 	return v
 }
 
-// replace stores a value with its history in the document of the one that it replaces.
+// replace stores a value with its history in the document of the value that it replaces.
 func (s *Store) replace(ctx context.Context, scope authn.LabScope, v rerun.Value) error {
 	d := valueDocumentOf(v)
 	_, err := s.values.UpdateOne(ctx, one(scope, v.ID), bson.D{{Key: "$set", Value: bson.D{
@@ -107,7 +107,7 @@ func (s *Store) findValues(ctx context.Context, filter bson.D) ([]rerun.Value, e
 	return values, nil
 }
 
-// sortRecords orders here instead of in the store: a report has a handful.
+// sortRecords sorts here instead of in the store, because a report has few records.
 func sortRecords(records []rerun.Record) {
 	slices.SortFunc(records, func(a, b rerun.Record) int { return cmp.Compare(a.Number, b.Number) })
 }

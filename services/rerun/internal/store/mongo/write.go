@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Write does the steps of w in the order of its fields. It is rerun.ErrDuplicate if a unique index refuses a document;
-// what came before in the order is then written, and a part of the values may be.
+// Write applies w in the order of its fields. It returns rerun.ErrDuplicate if a unique index rejects a document. The
+// preceding changes are then written, and possibly some of the values.
 func (s *Store) Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error {
 	if err := s.delete(ctx, scope, s.values, w.DeleteValues); err != nil {
 		return err

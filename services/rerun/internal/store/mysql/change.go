@@ -13,14 +13,14 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Read returns the facts about a report without a lock.
+// Read returns the facts about a report. It takes no lock.
 func (s *Store) Read(ctx context.Context, scope authn.LabScope, id int64, wants rerun.Wants) (rerun.Facts, error) {
 	r := reader{q: s.db, scope: scope, now: s.clock.Now()}
 	return r.load(ctx, id, wants)
 }
 
-// Change locks the report, reads the facts, calls decide and applies its decision, all or nothing. decide may be called
-// again after a deadlock.
+// Change locks the report, reads the facts, calls decide and applies its decision in one transaction. decide may be
+// called again after a deadlock.
 func (s *Store) Change(
 	ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
 	decide func(rerun.Facts) (rerun.Change, error),
@@ -37,7 +37,7 @@ func (s *Store) Change(
 	return wrap("change report", err)
 }
 
-// writer applies a decision on a locked report.
+// writer applies a decision to a locked report.
 type writer struct {
 	*Store
 
@@ -67,7 +67,7 @@ func (w *writer) apply(ctx context.Context, c rerun.Change) error {
 	return w.send(ctx, c, logID)
 }
 
-// setFlag changes the flag and nothing else of the row, because other services write the row too.
+// setFlag changes the flag and no other column, because other services write the row as well.
 func (w *writer) setFlag(ctx context.Context, to rerun.Flag) error {
 	result, err := w.tx.ExecContext(ctx, "UPDATE labReportRelation SET sampleRedrawFlag = ?"+
 		" WHERE id = ? AND labId_id = ? AND sampleRedrawFlag = ?", to, w.report.ID, w.scope.LabID(), w.report.Flag)
@@ -128,7 +128,7 @@ func (w *writer) log(ctx context.Context, e *activitylog.Entry) (id int64, err e
 	return id, wrap("log", err)
 }
 
-// send makes the messages durable with the transaction, and keeps what the callout service knows then.
+// send writes the messages to the outbox in the transaction, and stores what the callout service is told.
 func (w *writer) send(ctx context.Context, c rerun.Change, logID int64) error {
 	if c.Announce != nil {
 		_, err := w.tx.ExecContext(ctx, "INSERT INTO rerun_unconfirmed (lab_id, lab_report_id, as_of, digest)"+
@@ -157,7 +157,7 @@ func (w *writer) insert(ctx context.Context, e outbox.Event, err error) error {
 	return wrap("send", err)
 }
 
-// LogFailure writes an entry in a transaction of its own, because the failed one was rolled back.
+// LogFailure writes a log entry in a transaction of its own, because the failed one was rolled back.
 func (s *Store) LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, e activitylog.Entry) error {
 	e.Context, e.ReportID = logContext, reportID
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 )
 
-// formatRow is a format beside one of its ranges.
+// formatRow is a format joined with one of its ranges.
 type formatRow struct {
 	id        int64
 	index     int
@@ -24,7 +24,7 @@ func (r *formatRow) targets() []any {
 	return append([]any{&r.id, &r.index, &r.valueType, &r.meta}, r.Targets()...)
 }
 
-// formatMeta is the part of ReportFormat.meta that concerns automatic reruns.
+// formatMeta is the part of ReportFormat.meta about automatic reruns.
 type formatMeta struct {
 	Allowed   bool   `json:"auto_rerun_allowed"`
 	Condition string `json:"auto_rerun_parameter_condition"`
@@ -46,7 +46,7 @@ func (m formatMeta) format(index int) autorerun.Format {
 	low, lowOK := boundText(m.Custom.Low)
 	high, highOK := boundText(m.Custom.High)
 	if !lowOK || !highOK {
-		return f // a bound that is no number: the empty range decides nothing
+		return f // a bound is not a number: the range stays empty and decides nothing
 	}
 	if r, err := clinical.NewRange(low, high); err == nil {
 		f.Custom = r
@@ -54,7 +54,7 @@ func (m formatMeta) format(index int) autorerun.Format {
 	return f
 }
 
-// boundText accepts a JSON number or its text; null and "" are a missing bound.
+// boundText converts a bound that is a JSON number or a text. null and "" mean no bound.
 func boundText(v any) (*string, bool) {
 	var s string
 	switch x := v.(type) {
@@ -70,7 +70,7 @@ func boundText(v any) (*string, bool) {
 	if s == "" {
 		return nil, true
 	}
-	const widest = 30 // powers of ten: far beyond any result, and cheap to print
+	const widest = 30 // maximum power of ten: far beyond any result, and cheap to print
 	d, err := decimal.NewFromString(s)
 	if err != nil || d.Exponent() > widest || d.Exponent() < -widest {
 		return nil, false

@@ -12,21 +12,21 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// querier is a transaction or a pool.
+// querier is a transaction or a connection pool.
 type querier interface {
 	mysqldb.Querier
 	mysqldb.RowsQuerier
 }
 
-// reader reads the facts about one report, in a transaction that holds its row or without one.
+// reader reads the facts about one report, in a transaction that holds its lock or without one.
 type reader struct {
 	q       querier
 	scope   authn.LabScope
 	now     time.Time
 	suffix  string // FOR UPDATE in a transaction
 	report  rerun.Report
-	test    int64         // the report's own
-	billing sql.NullInt64 // its billing row
+	test    int64         // id of the report's own test
+	billing sql.NullInt64 // id of the report's bill
 }
 
 func (r *reader) load(ctx context.Context, reportID int64, wants rerun.Wants) (f rerun.Facts, err error) {
@@ -58,7 +58,7 @@ func (r *reader) load(ctx context.Context, reportID int64, wants rerun.Wants) (f
 	return f, err
 }
 
-// take reads the report, and locks it if the reader has a transaction.
+// take reads the report. In a transaction, it locks the report's row.
 func (r *reader) take(ctx context.Context, reportID int64) error {
 	r.report = rerun.Report{ID: reportID, LabID: r.scope.LabID()}
 	err := r.q.QueryRowContext(ctx, "SELECT billId_id, userDetailsId_id, sampleRedrawFlag, reportID_id, billingInfoId_id,"+
@@ -69,8 +69,8 @@ func (r *reader) take(ctx context.Context, reportID int64) error {
 	return wrap("read report", err)
 }
 
-// unconfirmed reads what the callout service knows. It is a statement of its own after the lock, so that it sees what
-// the previous holder of the lock committed, and locks nothing itself.
+// unconfirmed reads what the callout service was last told. It is a separate statement after the lock, so that it sees
+// the commit of the lock's previous holder and takes no lock itself.
 func (r *reader) unconfirmed(ctx context.Context) (u rerun.Unconfirmed, err error) {
 	var asOf int64
 	err = r.q.QueryRowContext(ctx, "SELECT as_of, digest FROM rerun_unconfirmed WHERE lab_id = ? AND lab_report_id = ?",
@@ -94,7 +94,8 @@ func (r *reader) tests(ctx context.Context) (rerun.Tests, error) {
 	return rerun.Tests{Own: r.test, Parameters: parameters}, wrap("read parameters", err)
 }
 
-// results returns the report's values. A transaction locks them, so that no other program changes what is archived.
+// results returns the report's values. In a transaction it locks them, so that no other program changes what is
+// archived.
 func (r *reader) results(ctx context.Context) ([]rerun.Result, error) {
 	query := "SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight, automatedValue" +
 		" FROM reportValues WHERE labReportId_id = ? ORDER BY `order`, `index`, id" + r.suffix
@@ -107,8 +108,8 @@ func (r *reader) results(ctx context.Context) ([]rerun.Result, error) {
 	return results, wrap("read report values", err)
 }
 
-// ledger reads the entries since the last confirm or abort, and those within rerun.RememberFor. The large meta of an
-// archiving entry is not needed.
+// ledger reads the log entries since the last confirm or abort, and those within rerun.RememberFor. It does not read
+// the large meta of archiving entries.
 func (r *reader) ledger(ctx context.Context) (ledger rerun.Ledger, err error) {
 	const query = "SELECT category, IF(category IN (?, ?), '{}', meta), activityDate >= ? FROM ActivityLog" +
 		" WHERE lab_id = ? AND labReportId = ? AND meta IS NOT NULL AND category IN (?, ?, ?, ?)" +
@@ -129,7 +130,7 @@ func (r *reader) ledger(ctx context.Context) (ledger rerun.Ledger, err error) {
 	return ledger, wrap("read activity log", err)
 }
 
-// archived returns the ids of all documents of the report in the activity log.
+// archived returns the ids of all documents of the report that are archived in the activity log.
 func (r *reader) archived(ctx context.Context) (map[string]bool, error) {
 	const query = "SELECT meta FROM ActivityLog WHERE lab_id = ? AND labReportId = ? AND meta IS NOT NULL" +
 		" AND category IN (?, ?, ?)"

@@ -1,6 +1,6 @@
-// Package mysql holds the SQL of the rerun service: the report's row lock and flag, formats and ranges, the activity
-// log, report values, and the outbox. Of the platform's tables it writes sampleRedrawFlag, and on confirm isSigned,
-// isApproved and reportValues; it appends to ActivityLog.
+// Package mysql stores the data of the rerun service in the relational database: the report's flag, the activity log,
+// report values, and the outbox. It locks the report's row, and reads formats and ranges. Of the platform's tables, it
+// writes sampleRedrawFlag and, on a confirm, isSigned, isApproved and reportValues; it appends to ActivityLog.
 package mysql
 
 import (
@@ -31,13 +31,13 @@ const OutboxTable = "outbox_rerun"
 
 // Messages encodes the messages to the callout service.
 type Messages interface {
-	// Evaluation requests a judgement of the report. logID tells two confirms apart.
+	// Evaluation encodes the request to evaluate the report. logID distinguishes two confirms.
 	Evaluation(scope authn.LabScope, reportID, logID int64) (outbox.Event, error)
-	// Unconfirmed reports the values that are received and not confirmed.
+	// Unconfirmed encodes the values that were received but not confirmed.
 	Unconfirmed(scope authn.LabScope, reportID int64, a rerun.Announcement) (outbox.Event, error)
 }
 
-// Store reads and writes the relational database. It is safe for concurrent use.
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
 type Store struct {
 	db       *sql.DB
 	outbox   outbox.Table
@@ -63,7 +63,7 @@ func New(db *sql.DB, c clock.Clock, m Messages) (*Store, error) {
 	return &Store{db, table, c, m}, nil
 }
 
-// LegacyColumns are the columns of the platform's tables that the service needs.
+// LegacyColumns returns the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labs": {"id", "timezone"},
@@ -82,7 +82,7 @@ func LegacyColumns() map[string][]string {
 	return columns
 }
 
-// Flag reads the report's flag as it is committed now.
+// Flag returns the committed flag of the report.
 func (s *Store) Flag(ctx context.Context, scope authn.LabScope, reportID int64) (rerun.Flag, error) {
 	var flag rerun.Flag
 	err := s.db.QueryRowContext(ctx, "SELECT sampleRedrawFlag FROM labReportRelation WHERE id = ? AND labId_id = ?",
@@ -90,12 +90,13 @@ func (s *Store) Flag(ctx context.Context, scope authn.LabScope, reportID int64) 
 	return flag, wrap("read flag", err)
 }
 
-// errUnknown is the error for callers when the response to a commit was lost: the change was made, or it was not.
+// errUnknown is returned if the response to a commit was lost, so that the change may or may not have been made.
 var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
 	"The database did not answer whether the change was made; load the report, and try again if it was not")
 
-// wrap adds the operation and translates errors of the driver: no row is an unknown report, a lost connection is an
-// unavailable database. A lost response to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
+// wrap adds the operation to an error and converts errors of the driver: without a row the report is unknown, a lost
+// connection means that the database is unavailable. A lost response to a commit remains mysqldb.ErrCommitUnknown for
+// errors.Is.
 func wrap(operation string, err error) error {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -107,7 +108,7 @@ func wrap(operation string, err error) error {
 	}
 }
 
-// Send makes e durable, unless a message with its DedupeKey waits.
+// Send stores a message, unless one with the same DedupeKey waits already.
 func (s *Store) Send(ctx context.Context, e outbox.Event) error {
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		_, err := s.outbox.Insert(ctx, tx, s.clock.Now(), e)
@@ -116,7 +117,7 @@ func (s *Store) Send(ctx context.Context, e outbox.Event) error {
 	return wrap("send", err)
 }
 
-// LegacyIndexes are the indexes of the platform's tables by which the service searches.
+// LegacyIndexes returns the indexes on the platform's tables that the service needs.
 func LegacyIndexes() []mysqldb.Index {
 	return []mysqldb.Index{
 		{Table: "labReportRelation", Columns: []string{"sampleRedrawFlag", "id"}, For: "the search for open reruns"},

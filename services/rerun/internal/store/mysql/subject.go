@@ -11,9 +11,9 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// testsOfReport joins the formats f of the report's test and of its profile children. Arguments: the report's test id,
-// its billing row (may be NULL) and the laboratory. As a condition with IN the servers would ask it for each format of
-// all tests.
+// testsOfReport joins the formats (alias f) of the report's test and of its profile children. Arguments: the report's
+// test id, its bill (may be NULL) and the laboratory. It is a join, because the servers would evaluate an IN condition
+// for each format of all tests.
 const testsOfReport = " JOIN (SELECT ? AS testId UNION SELECT b.testId_id FROM billingInfo b" +
 	" WHERE b.profileParentId = ? AND b.labId_id = ?) tests ON tests.testId = f.testId_id"
 
@@ -52,7 +52,7 @@ func (s *Store) formats(
 		testsOfReport + " LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id" +
 		" WHERE f.isDisabled = 0 ORDER BY f.id, g.id"
 	var formats []autorerun.Format
-	last := int64(-1) // id of the format that the last row belonged to
+	last := int64(-1) // format id of the previous row
 	err := mysqldb.Each(ctx, s.db, query, []any{testID, billingInfoID, scope.LabID()}, func(rows *sql.Rows) error {
 		var row formatRow
 		if err := rows.Scan(row.targets()...); err != nil {

@@ -14,16 +14,16 @@ import (
 
 var sweepLock = mysqldb.Lock{Service: "rerun", Purpose: "sweep"}
 
-// Locks are those of the service's loops.
+// Locks returns the leader locks of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("rerun"), sweepLock} }
 
-// Lead runs work unless another process leads. The lock ends with its connection.
+// Lead calls work unless another process is the leader. The lock ends with its connection.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
 	_, err := mysqldb.Lead(ctx, s.db, sweepLock, work)
 	return err
 }
 
-// States returns the flags of the reports that the laboratory has, with the digests of their announced values.
+// States returns the flags of those reports that the laboratory has, with the digests of their announced values.
 func (s *Store) States(ctx context.Context, scope authn.LabScope, ids []int64) (map[int64]sweep.State, error) {
 	if len(ids) == 0 {
 		return map[int64]sweep.State{}, nil
@@ -32,7 +32,7 @@ func (s *Store) States(ctx context.Context, scope authn.LabScope, ids []int64) (
 	return s.states(ctx, "r.labId_id = ? AND r.id IN ("+marks+")", args...)
 }
 
-// OpenReports returns at most limit reports above after, the lowest ids, with an open rerun.
+// OpenReports returns at most limit reports with an open rerun, with the lowest ids above after.
 func (s *Store) OpenReports(
 	ctx context.Context, scope authn.LabScope, after int64, limit int,
 ) (map[int64]sweep.State, error) {
@@ -58,10 +58,10 @@ func (s *Store) states(ctx context.Context, condition string, args ...any) (map[
 	return states, wrap("read flags", err)
 }
 
-// maxForgotten bounds the rows that one statement deletes.
+// maxForgotten is the maximum number of rows that one statement deletes.
 const maxForgotten = 10_000
 
-// Forget deletes what was announced about reports that have had no unconfirmed value since before.
+// Forget deletes the stored announcements of reports that have had no unconfirmed value since before.
 func (s *Store) Forget(ctx context.Context, before time.Time) error {
 	_, err := s.db.ExecContext(ctx, "DELETE FROM rerun_unconfirmed WHERE digest = '' AND as_of < ? LIMIT ?",
 		before.UnixMicro(), maxForgotten)

@@ -1,4 +1,4 @@
-// Package redis owns the cache hash sample_rerun_<lab_id>: it maps a lab report's id to 1 while its rerun is open.
+// Package redis writes the cache hash sample_rerun_<lab_id>, which maps a lab report's id to 1 while its rerun is open.
 package redis
 
 import (
@@ -14,10 +14,10 @@ import (
 // OpenSet writes the hashes.
 type OpenSet struct{ client redis.UniversalClient }
 
-// New returns the hashes on client, which stays the caller's to close.
+// New returns hashes over client, which the caller closes.
 func New(client redis.UniversalClient) *OpenSet { return &OpenSet{client: client} }
 
-// Set adds or removes the report. Both may be repeated.
+// Set adds or removes a report. It is idempotent.
 func (o *OpenSet) Set(ctx context.Context, scope authn.LabScope, reportID int64, open bool) error {
 	key := keyOf(scope)
 	field := strconv.FormatInt(reportID, 10)
@@ -33,7 +33,7 @@ func (o *OpenSet) Set(ctx context.Context, scope authn.LabScope, reportID int64,
 	return nil
 }
 
-// Entries returns the reports that the hash holds; other fields are ignored.
+// Entries returns the reports in the hash. Other fields are ignored.
 func (o *OpenSet) Entries(ctx context.Context, scope authn.LabScope) ([]int64, error) {
 	fields, err := o.client.HKeys(ctx, keyOf(scope)).Result()
 	if err != nil {

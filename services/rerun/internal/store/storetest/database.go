@@ -15,19 +15,19 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
-// Ids of the rows in every database.
+// Ids of the rows in every test database.
 const (
 	Report        = 7001
 	OtherReport   = 7002
 	ForeignReport = 8001
 	Patient       = 501
-	Profile       = 301 // test of Report
-	Child         = 302 // its profile child
+	Profile       = 301 // test of the report Report
+	Child         = 302 // profile child of Profile
 )
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// Database returns a database of its own with Rows.
+// Database returns a database for one test, with Rows.
 func Database(t testing.TB) *sql.DB {
 	t.Helper()
 	db, _ := database(t)
@@ -60,7 +60,7 @@ func Rows() []string {
 	}
 }
 
-// Exec executes statements of other programs.
+// Exec executes statements as another program would.
 func Exec(t testing.TB, db *sql.DB, statements ...string) {
 	t.Helper()
 	for _, s := range statements {
@@ -110,13 +110,13 @@ func (f *Fixture) AddParameter(p rerun.Parameter) {
 		p.TestID, p.Index, p.Order, p.Name)
 }
 
-// Set sets a column of a report, as another program does.
+// Set sets a column of a report as another program would.
 func (f *Fixture) Set(report int64, column string, value any) {
 	f.T.Helper()
 	f.Exec("UPDATE labReportRelation SET "+column+" = ? WHERE id = ?", value, report)
 }
 
-// Exec executes a statement of another program.
+// Exec executes a statement as another program would.
 func (f *Fixture) Exec(statement string, args ...any) {
 	f.T.Helper()
 	if _, err := f.DB.ExecContext(f.T.Context(), statement, args...); err != nil {
@@ -124,7 +124,7 @@ func (f *Fixture) Exec(statement string, args ...any) {
 	}
 }
 
-// Log returns the entries of a report.
+// Log returns the log entries of a report.
 func (f *Fixture) Log(report int64) []Logged {
 	f.T.Helper()
 	return rows(f, "SELECT category, COALESCE(labUserId, 0), labUserName, COALESCE(billId, 0), meta FROM ActivityLog"+
@@ -134,7 +134,7 @@ func (f *Fixture) Log(report int64) []Logged {
 	})
 }
 
-// Sent returns the messages of a kind about a report.
+// Sent returns the outbox messages of a kind about a report.
 func (f *Fixture) Sent(report int64, kind string) []outbox.Event {
 	f.T.Helper()
 	all := rows(f, "SELECT aggregate, kind, payload, COALESCE(dedupe_key, '') FROM outbox_rerun WHERE aggregate = ? ORDER BY id",

@@ -40,7 +40,7 @@ var Now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 // Asha is a lab user.
 var Asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
-// Fixture is every use case on stores of its own, with a clock that tests move.
+// Fixture contains every use case with stores for one test, and a clock that tests advance.
 type Fixture struct {
 	Cases
 
@@ -64,14 +64,14 @@ type Cases struct {
 	Closing *closing.UseCase
 }
 
-// Documents is what the use cases need of the document store.
+// Documents are the methods of the document store that the use cases need.
 type Documents interface {
 	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
 	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
 	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
-// Counts holds what the use cases counted, by name.
+// Counts holds the counts of the use cases by name.
 type Counts struct {
 	mu sync.Mutex
 	n  map[string]int // guarded by mu
@@ -83,7 +83,7 @@ func (c *Counts) add(name string, n int) {
 	c.n[name] += n
 }
 
-// Of returns a count.
+// Of returns the count with a name.
 func (c *Counts) Of(name string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,7 +105,7 @@ func (c *Counts) Fulfilled() { c.add("fulfilled", 1) }
 // Closed counts "closed".
 func (c *Counts) Closed(bool) { c.add("closed", 1) }
 
-// Swept counts by outcome.
+// Swept counts repairs by outcome.
 func (c *Counts) Swept(outcome string, n int) { c.add(outcome, n) }
 
 // New returns a fixture with the rows of this package.
@@ -128,7 +128,7 @@ func (f *Fixture) store(db *sql.DB) *mysql.Store {
 	return store
 }
 
-// On returns the use cases of a process on other stores, with a queue for the work after a commit.
+// On returns the use cases of a process on other stores and with its own queue for tasks after a commit.
 func (f *Fixture) On(reports request.Reports, documents Documents, queue aftercommit.Queue) Cases {
 	after := aftercommit.New(aftercommit.Deps{
 		Queue: queue, Flags: f.Reports, OpenSet: f.OpenSet, Documents: documents, Index: noIndex{},
@@ -144,7 +144,7 @@ func (f *Fixture) On(reports request.Reports, documents Documents, queue afterco
 	}
 }
 
-// AtOnce returns a queue that does the work after a commit before the response, so that tests see its outcome.
+// AtOnce returns a queue that runs tasks before the response, so that tests see their outcome.
 func (f *Fixture) AtOnce() aftercommit.Queue { return atOnce{f.Counts} }
 
 type atOnce struct{ counts *Counts }
@@ -161,13 +161,13 @@ func (noIndex) SyncUser(context.Context, authn.LabScope, int64) error { return n
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// Sweeper returns a fresh sweeper.
+// Sweeper returns a new sweeper.
 func (f *Fixture) Sweeper() *sweep.Sweeper {
 	return sweep.New(sweep.Deps{Config: sweep.Config{Interval: time.Minute, Age: 5 * time.Minute}, Leader: f.Reports,
 		Reports: f.Reports, Documents: f.Documents, OpenSet: f.OpenSet, Clock: f.Clock, Log: quiet, Counters: f.Counts})
 }
 
-// Sweep lets a fresh sweeper work once, ten minutes later.
+// Sweep advances the clock by ten minutes and runs a new sweeper once.
 func (f *Fixture) Sweep() {
 	f.T.Helper()
 	f.Clock.Advance(10 * time.Minute)
@@ -184,7 +184,7 @@ func (c Cases) Ask(t testing.TB, report int64, indices ...int) (int, error) {
 	return r.Number, err
 }
 
-// Message returns a message of an instrument: "1=13.5 3=4.2".
+// Message parses a message of an instrument such as "1=13.5 3=4.2".
 func Message(report int64, number int, text string) receive.Command {
 	m := receive.Command{ReportID: report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
 		RerunType: "manual_rerun", Actor: authn.Platform}
@@ -202,7 +202,7 @@ func (c Cases) Say(t testing.TB, m receive.Command) (receive.Result, error) {
 	return c.Receive.Receive(t.Context(), Scope(t, 12), m)
 }
 
-// State is everything that is stored about a report.
+// State holds everything that is stored about a report.
 type State struct {
 	Flag    rerun.Flag
 	Cached  bool
@@ -211,13 +211,13 @@ type State struct {
 	Log     map[activitylog.Category][][]byte
 	Present map[string]string // "profileTestId/index" → value
 	Signed  bool
-	// Announced is what the callout service was told last: "index=value"; Sent is the number of messages.
+	// Announced is what the callout service was last told, as "index=value". Sent is the number of messages.
 	Announced   []string
 	Sent        int
 	Evaluations int
 }
 
-// Received returns the received values, "number:index=value" in the order of the listing.
+// Received returns the received values as "number:index=value", in the order of the listing.
 func (s State) Received() []string {
 	texts := []string{}
 	for _, v := range s.Values {
@@ -226,7 +226,7 @@ func (s State) Received() []string {
 	return texts
 }
 
-// State reads everything about a report of laboratory 12.
+// State reads everything that is stored about a report of laboratory 12.
 func (f *Fixture) State(report int64) State {
 	f.T.Helper()
 	ctx, scope := f.T.Context(), Scope(f.T, 12)
@@ -251,7 +251,7 @@ func (f *Fixture) State(report int64) State {
 	return s
 }
 
-// announced decodes the messages about unconfirmed values; their as_of must grow.
+// announced decodes the messages about unconfirmed values and checks that their as_of increases.
 func (f *Fixture) announced(report int64) (last []string, n int) {
 	f.T.Helper()
 	var asOf int64
@@ -270,7 +270,7 @@ func (f *Fixture) announced(report int64) (last []string, n int) {
 	return last, n
 }
 
-// Disown turns every record into one of another program.
+// Disown makes every record look as if another program wrote it.
 func (f *Fixture) Disown() {
 	f.T.Helper()
 	_, err := f.documents.Collection("SampleRerun").UpdateMany(f.T.Context(), bson.D{},
@@ -278,7 +278,7 @@ func (f *Fixture) Disown() {
 	f.must(err)
 }
 
-// Insert stores documents without a use case.
+// Insert stores documents without using a use case.
 func (f *Fixture) Insert(r *rerun.Record, values ...rerun.Value) {
 	f.T.Helper()
 	f.must(f.Documents.Write(f.T.Context(), Scope(f.T, 12), rerun.Writes{Record: r, Insert: values}))
@@ -286,7 +286,7 @@ func (f *Fixture) Insert(r *rerun.Record, values ...rerun.Value) {
 
 // Record returns a record of laboratory 12.
 func Record(id string, reportID int64, kind rerun.Type, number int, active bool) *rerun.Record {
-	at := Now.Add(123 * time.Millisecond) // a time that a document store keeps exactly
+	at := Now.Add(123 * time.Millisecond) // a time that the document store keeps exactly
 	return &rerun.Record{ID: id, LabID: 12, ReportID: reportID, Type: kind, Number: number, Requested: []int{3, 1},
 		ParameterNames: []string{"c", "a"}, Active: active, SampleID: "S-1", CreatedBy: 77,
 		CreatedByKind: "support", UpdatedBy: -1, CreatedAt: at, UpdatedAt: at}

@@ -1,4 +1,4 @@
-// Package migrations owns the tables of the bill split service, as goose SQL files.
+// Package migrations contains the tables of the bill split service as goose SQL files.
 package migrations
 
 import (
@@ -8,12 +8,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// Files holds the migrations in order.
+// Files holds the migrations in the order of their application.
 //
 //go:embed *.sql
 var Files embed.FS
 
-// Schemas are all tables of the service, in the order in which they are made.
+// Schemas returns all tables of the service in the order in which they are created.
 func Schemas() []mysqldb.Schema {
 	return []mysqldb.Schema{idempotency.Schema("billsplit"), {Service: "billsplit", Files: Files}}
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/migrations"
 )
 
-// Service describes the process.
+// Service describes the bill split process: its ports, its settings and how it is built and migrated.
 var Service = service.Standard[Config, *Config]{
 	Name: "billsplit", Prefix: "BILL_SPLIT_", GRPCPort: 9007, AdminPort: 8007,
 	Summary: "moves billed tests of a bill to a new bill, exact to the paisa",
 	Build:   build, Migrate: migrate,
 }
 
-// sweepInterval is how often expired idempotency keys are deleted.
+// sweepInterval is the interval in which expired idempotency keys are deleted.
 const sweepInterval = 10 * time.Minute
 
 func build(_ context.Context, s *service.Service, cfg Config) error {
@@ -71,7 +71,7 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 	}), nil
 }
 
-// newTasks returns what follows a commit. Without change capture that is nothing.
+// newTasks returns the tasks after a commit. Without the address of change capture, there are none.
 func newTasks(s *service.Service, cfg Config) (*delivery.Tasks, error) {
 	queue := s.AfterCommit(delivery.Names()...)
 	conn, err := s.Client(cfg.CDCAddr, "cdc")
@@ -84,7 +84,7 @@ func newTasks(s *service.Service, cfg Config) (*delivery.Tasks, error) {
 	return delivery.New(queue, cdcv1.NewChangeCaptureServiceClient(conn)), nil
 }
 
-// migrate creates or updates the service's tables.
+// migrate checks the platform's tables and creates or updates the service's tables.
 func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{
 		Legacy:  mysql.LegacyColumns(cfg.guards()),

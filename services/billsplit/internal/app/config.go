@@ -1,4 +1,4 @@
-// Package app owns the bill split process: its settings and the list of what runs in it.
+// Package app assembles the bill split process: its settings, servers and loops.
 package app
 
 import (
@@ -19,22 +19,24 @@ type Config struct {
 	service.Config
 	service.Stores
 
-	// VATPercent is carry, the original's rate on both bills, or derive, computed from each bill's amounts.
+	// VATPercent is "carry", both bills show the original's rate, or "derive", each rate is computed from the bill's
+	// amounts.
 	VATPercent string `env:"VAT_PERCENT" envDefault:"carry"`
-	// Access is session, lab users and support of the laboratory, or support, support log-ins alone.
+	// Access is "session", lab users and support may split bills, or "support", support only.
 	Access string `env:"ACCESS" envDefault:"session"`
-	// LabSwitch is ignore, or require: then a laboratory whose enable_bill_split is 0 splits nothing.
+	// LabSwitch is "ignore" or "require". With "require", bills of a laboratory whose enable_bill_split is 0 cannot be
+	// split.
 	LabSwitch string `env:"LAB_SWITCH" envDefault:"ignore"`
-	// GuardColumns name the bill's column of guarded tables where it is not bill_id: crm_kit:billId,….
+	// GuardColumns names the column with the bill's id for guarded tables where it is not bill_id: crm_kit:billId,…
 	GuardColumns map[string]string `env:"GUARD_COLUMNS"`
-	// CDCAddr may be empty: then the search index is refreshed by change capture alone.
+	// CDCAddr is the address of change capture. Without it, the service does not refresh the search index itself.
 	CDCAddr string `env:"CDC_ADDR"`
 }
 
-// switchRequired is the value of LAB_SWITCH that asks the laboratory.
+// switchRequired is the value of LAB_SWITCH with which the laboratory's own switch counts.
 const switchRequired = "require"
 
-// Validate refuses values that mean nothing.
+// Validate rejects unknown values, unknown guarded tables and unsafe column names.
 func (c *Config) Validate() error {
 	problems := []error{
 		oneOf("VAT_PERCENT", c.VATPercent, string(bill.Carry), string(bill.Derive)),

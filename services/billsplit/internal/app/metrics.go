@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// metrics counts what the use cases report.
+// metrics holds the Prometheus metrics that the use cases update.
 type metrics struct {
 	validated, calculated, failures            *prometheus.CounterVec
 	executed, moved, refused, replayed, merged prometheus.Counter

@@ -2,25 +2,25 @@ package bill
 
 import "fmt"
 
-// PercentRule says which rate of VAT the two bills show.
+// PercentRule defines the VAT rate that the two bills show.
 type PercentRule string
 
-// The values of BILL_SPLIT_VAT_PERCENT.
+// Values of BILL_SPLIT_VAT_PERCENT.
 const (
-	Carry  PercentRule = "carry"  // the original's rate on both: a printed rate must not drift. Derived when it is 0
-	Derive PercentRule = "derive" // vat / (total - vat) x 100 of each bill
+	Carry  PercentRule = "carry"  // the original's rate on both, as a printed rate must not change; derived if it is 0
+	Derive PercentRule = "derive" // vat / (total - vat) x 100, for each bill
 )
 
-// Division is a bill's amounts after a split. Parent and New add up to the bill in every amount.
+// Division holds a bill's amounts after a split. For every amount, Parent and New add up to the original.
 type Division struct {
 	Parent, New Amounts
-	// Notes are what a person should know about the amounts. None of them stops the split.
+	// Notes are warnings about the amounts. None of them stops the split.
 	Notes []Failure
 }
 
-// Divide gives the new bill the price of the moved tests, and their share of what stands on the bill alone. The
-// original keeps the difference of every amount to what it was, so nothing is computed twice. The head of the bill
-// decides: when its price is not that of its tests, the difference stays on the original.
+// Divide computes the amounts of both bills. The new bill gets the price of the moved tests, and their share of the
+// amounts that belong to no test. The original keeps the rest of every amount, so nothing is rounded twice. If the
+// price of the bill differs from that of its tests, the bill's counts, and the difference stays on the original.
 func Divide(head Amounts, rows, moved []Row, rule PercentRule) Division {
 	d := divider{head: head, rows: rows, part: priceOf(moved)}
 	base := d.price()
@@ -32,17 +32,17 @@ func Divide(head Amounts, rows, moved []Row, rule PercentRule) Division {
 	return Division{parent, d.made, d.notes}
 }
 
-// divider divides one bill.
+// divider computes the division of one bill.
 type divider struct {
 	head  Amounts
 	rows  []Row
-	part  price // of the moved tests
+	part  price // price of the moved tests
 	made  Amounts
 	notes []Failure
 }
 
-// price divides the price and the discount, and returns the price of the moved tests. A discount that stands on no test
-// is shared by the tests' prices, as far as it lowered the price of the bill.
+// price computes the discount of the new bill, and returns the price of the moved tests. A discount that belongs to no
+// test is shared in proportion to the tests' prices, as far as it lowered the price of the bill.
 func (d *divider) price() Paise {
 	whole, all := whole(d.head, d.rows), d.head.Base()
 	gap, unplaced := whole.net-all, d.head.Concession-whole.concession
@@ -61,9 +61,9 @@ func (d *divider) price() Paise {
 	return d.limit("billTotalAmount", d.part.net-byPrice.of(lowered), 0, max(all, 0), 0)
 }
 
-// patientPart divides what the patient pays of an insured bill, each amount by itself: the tests take their own amounts
-// with them when these add up to the bill's, else they take a share by price. Neither bill gets more than its total,
-// unless the bill had more before.
+// patientPart divides the amounts that the patient pays of an insured bill. Each amount is divided on its own: if the
+// tests' amounts add up to the bill's, the moved tests take theirs; otherwise they take a share by price. Neither bill
+// gets more than its total, unless the original bill already had more.
 func (d *divider) patientPart(byPrice ratio) {
 	all, billed := priceOf(d.rows), priceOf(unrefunded(d.rows))
 	for _, p := range []struct {
@@ -100,15 +100,15 @@ func (d *divider) patientPart(byPrice ratio) {
 	}
 }
 
-// isCoPayAndDeductible reports whether the patient's part is the sum of the two, but for roundings.
+// isCoPayAndDeductible reports whether the patient's part is the sum of co-pay and deductible, apart from rounding.
 func (a Amounts) isCoPayAndDeductible() bool {
 	return magnitude(a.PatientPayable-a.CoPay-a.Deductible) <= roundings
 }
 
-// roundings is by how many paise two amounts may differ that were shared and rounded each on its own.
+// roundings is the maximum difference, in paise, between amounts that were shared and rounded separately.
 const roundings = 3
 
-// limit returns what can move of an amount, and notes the difference, unless it is a matter of rounding.
+// limit returns want limited to low and high. It notes a difference above slack, which allows for rounding.
 func (d *divider) limit(name string, want, low, high, slack Paise) Paise {
 	can := clamp(want, low, high)
 	if off := can - want; off < -slack || off > slack {
@@ -122,7 +122,7 @@ func (d *divider) note(kind, format string, args ...any) {
 	d.notes = append(d.notes, Failure{Type: kind, Message: fmt.Sprintf(format, args...)})
 }
 
-// shares is what the new bill gets.
+// shares are the amounts of the new bill.
 type shares struct{ base, vat, tds, additional Paise }
 
 func (s shares) total() Paise { return s.base + s.additional - s.tds + s.vat }
@@ -130,7 +130,7 @@ func (s shares) total() Paise { return s.base + s.additional - s.tds + s.vat }
 func share(head Amounts, base, all Paise) shares {
 	s := shares{base: base}
 	if all <= 0 {
-		return s // a free bill: its charges stay
+		return s // a free bill: its charges stay on the original
 	}
 	r := ratioOf(base, all)
 	s.vat, s.tds, s.additional = r.of(head.VAT), r.of(head.TDS), r.of(head.Additional)
@@ -140,14 +140,14 @@ func share(head Amounts, base, all Paise) shares {
 	return s
 }
 
-// settle keeps both totals from going below zero: three amounts that are rounded each on its own can do that to a total
-// near zero, by a paisa. An amount that was rounded the wrong way for it is then rounded the other way.
+// settle keeps both totals from becoming negative. Three amounts that are rounded separately can do that, by a paisa,
+// to a total near zero. It then rounds one of the amounts the other way.
 func (s *shares) settle(head Amounts, r ratio) {
 	need := max(0, -s.total()) + min(0, head.Total-s.total())
 	for _, part := range []struct {
 		share *Paise
 		of    Paise
-		sign  Paise // what one more of it does to the total
+		sign  Paise // change of the total if the share grows by one
 	}{{&s.tds, head.TDS, -1}, {&s.additional, head.Additional, 1}, {&s.vat, head.VAT, 1}} {
 		if need == 0 {
 			return
@@ -164,7 +164,7 @@ func (s *shares) settle(head Amounts, r ratio) {
 	}
 }
 
-// of returns the rate that a bill shows after a split of head.
+// of returns the rate that a bill with amounts a shows after the split of head.
 func (r PercentRule) of(head, a Amounts) Percent {
 	if r != Derive && head.VATPercent != 0 {
 		return head.VATPercent
@@ -172,7 +172,7 @@ func (r PercentRule) of(head, a Amounts) Percent {
 	return a.percent()
 }
 
-// percent is vat / (total - vat) x 100, at most what the column holds.
+// percent returns vat / (total - vat) x 100, limited to the maximum of the column.
 func (a Amounts) percent() Percent {
 	net := a.Total - a.VAT
 	const whole = 100 * perPercent
@@ -186,7 +186,7 @@ func (a Amounts) percent() Percent {
 	}
 }
 
-// rate is vat / net in units of whole, halves away from zero. vat is less than ten times net.
+// rate returns vat / net in units of whole, rounded half away from zero. vat must be less than ten times net.
 func rate(vat, net Paise, whole int64) Percent {
 	n := magnitude(net)
 	times, rest := magnitude(vat)/n, magnitude(vat)%n
@@ -194,7 +194,7 @@ func rate(vat, net Paise, whole int64) Percent {
 	return Percent(withSign(min(times*uint64(whole)+uint64(fraction), maxPercent), vat))
 }
 
-// within limits n to what is there: from 0 to there, or from there to 0 when there is below it.
+// within limits n to the range between 0 and there, which may be negative.
 func within(n, there Paise) Paise { return clamp(n, min(0, there), max(0, there)) }
 
 func clamp(n, low, high Paise) Paise { return min(max(n, low), high) }

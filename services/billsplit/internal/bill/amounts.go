@@ -2,7 +2,7 @@ package bill
 
 import "encoding/json"
 
-// Amounts are the financial fields of a bill.
+// Amounts are the financial fields of a bill, in paise.
 type Amounts struct {
 	VAT            Paise
 	VATPercent     Percent
@@ -16,22 +16,22 @@ type Amounts struct {
 	PatientPayable Paise
 }
 
-// Base is what the tests of the bill cost: its total without charges, deduction and tax.
+// Base returns the price of the bill's tests: its total without charges, deduction and tax.
 func (a Amounts) Base() Paise { return a.Total - a.Additional + a.TDS - a.VAT }
 
-// Number is a value of a field: exact, as decimal text.
+// Number is the exact value of a field as decimal text.
 type Number interface {
 	String() string
 	Set(text string) error
 }
 
-// Field is a financial field by its documented name.
+// Field is a financial field with its documented name.
 type Field struct {
 	Name  string
 	Value Number // *Paise or *Percent
 }
 
-// Fields returns the fields in the documented order. Setting their values changes the amounts.
+// Fields returns all fields in the documented order. Setting a field changes the amounts.
 func (a *Amounts) Fields() []Field {
 	return []Field{
 		{"vat", &a.VAT}, {"vat_percent", &a.VATPercent}, {"TDSAmount", &a.TDS}, {"billAdvance", &a.Advance},
@@ -41,10 +41,10 @@ func (a *Amounts) Fields() []Field {
 	}
 }
 
-// Plus adds the amounts; the rate stays.
+// Plus returns the sum of the amounts with a's rate.
 func (a Amounts) Plus(b Amounts) Amounts { return a.with(b, 1) }
 
-// Minus subtracts the amounts; the rate stays.
+// Minus returns the difference of the amounts with a's rate.
 func (a Amounts) Minus(b Amounts) Amounts { return a.with(b, -1) }
 
 func (a Amounts) with(b Amounts, sign Paise) Amounts {
@@ -57,7 +57,7 @@ func (a Amounts) with(b Amounts, sign Paise) Amounts {
 	return a
 }
 
-// MarshalJSON writes the fields as exact decimals.
+// MarshalJSON encodes the fields as exact decimals.
 func (a Amounts) MarshalJSON() ([]byte, error) {
 	members := map[string]json.Number{}
 	for _, f := range a.Fields() {
@@ -66,7 +66,7 @@ func (a Amounts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// UnmarshalJSON reads the fields, all of which must be there, and ignores others.
+// UnmarshalJSON decodes the fields. All of them must be present; others are ignored.
 func (a *Amounts) UnmarshalJSON(text []byte) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(text, &members); err != nil {

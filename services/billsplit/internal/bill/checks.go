@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The types of failures, documented, in the order in which they are reported.
+// Documented types of failures, in the order in which they are reported.
 const (
 	NotFound               = "BILL_NOT_FOUND"
 	InvalidSource          = "INVALID_BILL_SOURCE"
@@ -23,7 +23,7 @@ const (
 	RelationBlocked        = "RELATION_BLOCKED"
 )
 
-// The types of warnings beyond those of failures. None of them stops a split.
+// Types of warnings that are no failures. None of them stops a split.
 const (
 	AmountsDisagree   = "BILL_AMOUNTS_DISAGREE"
 	AmountLimited     = "MOVED_AMOUNT_LIMITED"
@@ -34,39 +34,39 @@ const (
 	SignedReportsMove = "SIGNED_REPORTS_MOVE"
 )
 
-// FailureTypes lists the types of failures in their order.
+// FailureTypes returns the types of failures in their order.
 func FailureTypes() []string {
 	return []string{NotFound, InvalidSource, InvalidState, Linked,
 		TestsNotFound, TestsNotFromSameLab, TestsDismissed, InvalidTest,
 		AdvanceNotAllowed, ZeroTestsLeft, UnsupportedAttachments, RelationBlocked}
 }
 
-// Failure is one thing that is wrong, or a warning of one.
+// Failure is a failed check or a warning.
 type Failure struct {
 	Type    string
 	Message string
-	Label   string // of a guarded table
-	// Blocking is set in a warning of what an execution would refuse.
+	Label   string // for a guarded table: what its rows are, and what to do
+	// Blocking is set in a warning if the check would stop an execution.
 	Blocking bool
 }
 
-// BillNotFound is the one failure of a bill that the laboratory does not have.
+// BillNotFound is the only failure reported if the laboratory does not have the bill.
 var BillNotFound = Failure{Type: NotFound, Message: "There is no such bill in this laboratory"}
 
-// Surroundings is what else the platform keeps about a bill.
+// Surroundings holds other data of the platform about a bill.
 type Surroundings struct {
-	Guarded     []string // guarded tables that hold rows of the bill or of the moved tests
+	Guarded     []string // guarded tables with rows about the bill or the moved tests
 	Attachments []string // categories of active attachments
-	Reports     []Report // reports of the bill that are not dismissed
+	Reports     []Report // reports of the bill, without dismissed ones
 }
 
-// Report is a report of a bill.
+// Report is a report on a bill.
 type Report struct {
-	ID, TestID int64 // TestID is the billed test; 0: none
+	ID, TestID int64 // TestID is the billed test; 0 if there is none
 	Signed     bool
 }
 
-// CheckBill makes the checks of the bill itself.
+// CheckBill returns the failed checks of the bill itself.
 func CheckBill(b Bill, around Surroundings) []Failure {
 	var f []Failure
 	if !b.Insured() {
@@ -82,8 +82,8 @@ func CheckBill(b Bill, around Surroundings) []Failure {
 	return f
 }
 
-// CheckTests makes the checks of the chosen tests, and of what moves with them, for a laboratory. A dismissed child may
-// follow its profile: it costs nothing. A refunded one may not: its refund is the old bill's.
+// CheckTests returns the failed checks of the chosen tests and their children for a laboratory. A dismissed child may
+// move with its profile, because it costs nothing. A refunded one may not, because its refund belongs to the old bill.
 func CheckTests(s Selection, labID int64) []Failure {
 	var foreign, gone []int64
 	for _, row := range slices.Concat(s.Asked, s.Children) {
@@ -109,7 +109,8 @@ func CheckTests(s Selection, labID int64) []Failure {
 	})
 }
 
-// CheckExecution makes the checks that stop an execution only: what may split, then the guarded tables.
+// CheckExecution returns the failed checks that stop only an execution: first those of amounts, tests and attachments,
+// then the guarded tables.
 func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
 	var f []Failure
 	if b.Amounts.Advance != 0 {
@@ -132,7 +133,7 @@ func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
 	return f
 }
 
-// Notes returns what a person should know about the tests and reports of a split, moved ones and others.
+// Notes returns warnings about the tests and reports of a bill to be split.
 func Notes(rows []Row, s Selection, reports []Report) []Failure {
 	moved := make(map[int64]bool, len(s.Moved))
 	var credits, stay, signed []int64
@@ -161,7 +162,7 @@ func Notes(rows []Row, s Selection, reports []Report) []Failure {
 	})...)
 }
 
-// listed is a failure that lists ids; without any there is none.
+// listed is a failure with a list of ids. With an empty list, there is no failure.
 type listed struct {
 	kind, message string
 	ids           []int64
@@ -177,10 +178,10 @@ func failuresOf(list []listed) []Failure {
 	return f
 }
 
-// maxListed bounds a message: a request may name thousands of tests.
+// maxListed is the maximum number of ids in a message, because a request may name thousands of tests.
 const maxListed = 20
 
-// List names the tests in a message.
+// List formats the ids of tests for a message.
 func List(ids []int64) string {
 	texts := make([]string, 0, maxListed)
 	for _, id := range ids[:min(len(ids), maxListed)] {

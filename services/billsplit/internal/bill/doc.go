@@ -1,6 +1,6 @@
-// Package bill is the domain of bill splitting: amounts in paise, billed tests, what may be moved to a new bill, and
-// how the amounts of a bill are divided. It is pure: no store, no protobuf, no clock.
+// Package bill contains the rules of bill splitting: amounts in paise, billed tests, which tests may move to a new
+// bill, and how the amounts of a bill are divided. It depends on no store, no protobuf and no clock.
 //
-// Money is exact. Every amount is a whole number of paise; the original bill keeps what the new one does not get, so
-// nothing is ever rounded twice and no paisa appears or disappears.
+// Amounts are exact, in whole paise. The original bill keeps the rest of every amount, so nothing is rounded twice and
+// the sum of both bills never changes.
 package bill

@@ -1,13 +1,13 @@
 package bill
 
-// Guard is a table whose rows keep a bill from being split: another part of the platform has built on the bill.
+// Guard is a table whose rows prevent the split of a bill, because another part of the platform depends on the bill.
 type Guard struct {
 	Table  string
-	Label  string // what its rows are, and what to do
-	PerRow bool   // its rows may name a billed test instead of the bill
+	Label  string // what the rows are, and what to do
+	PerRow bool   // rows may name a billed test instead of the bill
 }
 
-// LinkTable is the guarded table of linked health records (ABDM), which also has a check of its own.
+// LinkTable is the guarded table of linked health records (ABDM). Another check covers it as well.
 const LinkTable = "patient_linked_bill"
 
 var guards = []Guard{
@@ -29,12 +29,12 @@ var guards = []Guard{
 	{Table: "finance_bill_classifier_tags", Label: "Tags of the bill: remove the tags first"},
 }
 
-// Guards lists the guarded tables in the documented order.
+// Guards returns the guarded tables in the documented order.
 func Guards() []Guard { return guards }
 
-// freeAttachments are the categories of attachments that do not stand in the way: reports are made again, and images
+// freeAttachments are the categories of attachments that do not prevent a split: reports are created again, and images
 // belong to the patient.
 var freeAttachments = map[string]bool{SmartReport: true, "image": true}
 
-// SmartReport is the category of reports that are made from a bill's results. After a split they are out of date.
+// SmartReport is the category of reports that are created from a bill's results. A split makes them outdated.
 const SmartReport = "smart_report"

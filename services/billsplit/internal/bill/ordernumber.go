@@ -8,10 +8,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// stepMark is between the order number of a bill and the number of the split.
+// stepMark separates the order number of a bill from the number of the split.
 const stepMark = "~"
 
-// OrderStem is the order number without the steps of splits: ORD-1 of ORD-1~2.
+// OrderStem returns the order number without the suffixes of splits: ORD-1 for ORD-1~2.
 func OrderStem(order string) string {
 	stem, step, found := cutLast(order)
 	if !found || step <= 0 {
@@ -20,15 +20,15 @@ func OrderStem(order string) string {
 	return stem
 }
 
-// maxOrder is the width of the column, in characters.
+// maxOrder is the width of the column in characters.
 const maxOrder = 64
 
-// errOrderTooLong names what a person can change.
+// errOrderTooLong is returned if the column has no space for the suffix of another split.
 var errOrderTooLong = apperr.New(apperr.Conflict, "ORDER_NUMBER_TOO_LONG",
 	"The order number of this bill is too long for a further split; shorten it first")
 
-// NextOrder is the order number after those of a family: the highest step of all of them and one. A bill without an
-// order number has none to give.
+// NextOrder returns the order number for the next split of a family: the highest number among its suffixes plus one.
+// For a bill without an order number it returns "".
 func NextOrder(order string, family []string) (string, error) {
 	stem := OrderStem(order)
 	if stem == "" {
@@ -47,7 +47,7 @@ func NextOrder(order string, family []string) (string, error) {
 	return next, nil
 }
 
-// OrderPrefix is what all but the first of the family's order numbers begin with.
+// OrderPrefix returns the prefix of the order numbers of all bills of the family except the first.
 func OrderPrefix(order string) string { return OrderStem(order) + stepMark }
 
 func cutLast(order string) (stem string, step int, found bool) {

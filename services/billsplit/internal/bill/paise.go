@@ -8,60 +8,60 @@ import (
 	"strings"
 )
 
-// Paise is an amount of money. Stores keep it as a decimal with two places.
+// Paise is an amount of money. Databases store it as a decimal with two places.
 type Paise int64
 
-// perRupee is how many paise a rupee has.
+// perRupee is the number of paise per rupee.
 const perRupee = 100
 
-// errNotDecimal does not repeat the text: errors hold nothing of what a bill says.
+// errNotDecimal does not contain the text, because errors must not contain data of bills.
 var errNotDecimal = errors.New("not a decimal number with the places of its column")
 
-// ParsePaise reads a decimal with two places at most, as "1125.00".
+// ParsePaise parses a decimal with at most two places, such as "1125.00".
 func ParsePaise(text string) (Paise, error) {
 	n, err := parseFixed(text, 2)
 	return Paise(n), err
 }
 
-// Set reads a decimal as ParsePaise does.
+// Set parses a decimal like ParsePaise.
 func (p *Paise) Set(text string) (err error) {
 	*p, err = ParsePaise(text)
 	return err
 }
 
-// String writes the decimal that ParsePaise reads.
+// String formats p as the decimal that ParsePaise parses.
 func (p Paise) String() string { return formatFixed(int64(p), 2) }
 
-// Rupees is the amount for JSON. A float64 holds every amount of the table's columns: they have 14 digits.
+// Rupees returns the amount for JSON. A float64 can represent every amount of the columns, which have 14 digits.
 func (p Paise) Rupees() float64 { return float64(p) / perRupee }
 
-// Percent is a rate in ten-thousandths of a percent: the column has four places.
+// Percent is a rate in ten-thousandths of a percent, because the column has four places.
 type Percent int64
 
 const (
 	perPercent = 10_000
-	maxPercent = 1000*perPercent - 1 // what the column holds
+	maxPercent = 1000*perPercent - 1 // the maximum of the column
 )
 
-// ParsePercent reads a decimal with four places at most.
+// ParsePercent parses a decimal with at most four places.
 func ParsePercent(text string) (Percent, error) {
 	n, err := parseFixed(text, 4)
 	return Percent(n), err
 }
 
-// Set reads a decimal as ParsePercent does.
+// Set parses a decimal like ParsePercent.
 func (p *Percent) Set(text string) (err error) {
 	*p, err = ParsePercent(text)
 	return err
 }
 
-// String writes the decimal that ParsePercent reads.
+// String formats p as the decimal that ParsePercent parses.
 func (p Percent) String() string { return formatFixed(int64(p), 4) }
 
-// Number is the rate for JSON.
+// Number returns the rate for JSON.
 func (p Percent) Number() float64 { return float64(p) / perPercent }
 
-// parseFixed reads a decimal with places digits at most behind the point as a whole number of its last place.
+// parseFixed parses a decimal with at most places decimal places, and returns it in units of its last place.
 func parseFixed(text string, places int) (int64, error) {
 	whole, part, _ := strings.Cut(text, ".")
 	if whole == "" || len(part) > places {
@@ -84,11 +84,10 @@ func formatFixed(n int64, places int) string {
 	return sign + digits[:len(digits)-places] + "." + digits[len(digits)-places:]
 }
 
-// ratio is part of whole, from 0 to 1. The zero ratio is 0.
+// ratio is part / whole, from 0 to 1. The zero ratio is 0.
 type ratio struct{ part, whole uint64 }
 
-// ratioOf returns the ratio of two amounts: 0 for a part below nothing and for a whole that is not above it, and 1 for
-// a part above the whole.
+// ratioOf returns the ratio of two amounts, limited to 0 and 1. It is 0 if whole is not above zero.
 func ratioOf(part, whole Paise) ratio {
 	if whole <= 0 {
 		return ratio{}
@@ -96,7 +95,7 @@ func ratioOf(part, whole Paise) ratio {
 	return ratio{magnitude(clamp(part, 0, whole)), magnitude(whole)}
 }
 
-// of returns the ratio's share of p, halves away from zero.
+// of returns the ratio's share of p, rounded half away from zero.
 func (r ratio) of(p Paise) Paise {
 	quotient, rest := r.divide(p)
 	if rest != 0 && rest >= r.whole-rest {
@@ -105,7 +104,7 @@ func (r ratio) of(p Paise) Paise {
 	return withSign(quotient, p)
 }
 
-// bounds returns the two whole amounts between which the exact share of p lies.
+// bounds returns the two integers between which the exact share of p lies.
 func (r ratio) bounds(p Paise) (low, high Paise) {
 	quotient, rest := r.divide(p)
 	outer := quotient
@@ -118,13 +117,13 @@ func (r ratio) bounds(p Paise) (low, high Paise) {
 	return withSign(quotient, p), withSign(outer, p)
 }
 
-// divide works on 128 bits: a product of two amounts does not fit into 64.
+// divide multiplies and divides with 128 bits, because a product of two amounts does not fit into 64.
 func (r ratio) divide(p Paise) (quotient, rest uint64) {
 	if r.whole == 0 {
 		return 0, 0
 	}
 	high, low := bits.Mul64(magnitude(p), r.part)
-	return bits.Div64(high, low, r.whole) // part ≤ whole, so the quotient is at most p
+	return bits.Div64(high, low, r.whole) // cannot overflow: part ≤ whole, so the quotient is at most p
 }
 
 func magnitude(p Paise) uint64 {
@@ -134,7 +133,7 @@ func magnitude(p Paise) uint64 {
 	return uint64(p)
 }
 
-// withSign gives n, at most an amount, the sign of p.
+// withSign returns n with the sign of p. n must not exceed the maximum of Paise.
 func withSign(n uint64, p Paise) Paise {
 	if p < 0 {
 		return -Paise(n)

@@ -2,18 +2,18 @@ package bill
 
 import "slices"
 
-// Selection is what a request for some tests means on the rows of a bill.
+// Selection is the result of applying the test ids of a request to the rows of a bill.
 type Selection struct {
-	Asked    []Row   // the rows that were asked for, in the order of the bill
-	Children []Row   // not asked for, and move with their profile
-	Moved    []Row   // all that would move: the asked ones that may, and Children
-	Missing  []int64 // asked for and not on the bill, in the order of the request
-	Alone    []int64 // children that were asked for without their profile
-	Stays    int     // tests that count and stay on the bill
+	Asked    []Row   // requested rows, in the order of the bill
+	Children []Row   // rows that were not requested but move with their profile
+	Moved    []Row   // all rows that would move: Children, and requested rows that may move
+	Missing  []int64 // requested ids that are not on the bill, in the order of the request
+	Alone    []int64 // children that were requested without their profile
+	Stays    int     // number of tests with a price that stay on the bill
 }
 
-// Select finds the rows of ids. Rows are in the order of their ids, so neither the order of ids nor that of a store
-// decides anything.
+// Select applies ids to the rows of a bill. It sorts the rows by id, so that the result depends neither on the order of
+// ids nor on that of rows.
 func Select(rows []Row, ids []int64) Selection {
 	rows = slices.SortedFunc(slices.Values(rows), func(a, b Row) int { return int(a.ID - b.ID) })
 	asked := make(map[int64]bool, len(ids))
@@ -53,7 +53,7 @@ func Select(rows []Row, ids []int64) Selection {
 	return s
 }
 
-// follow adds the children of what moves, and theirs, until nothing is added.
+// follow adds the children of moved rows, at any depth.
 func follow(rows []Row, moved map[int64]bool) {
 	for added := true; added; {
 		added = false
@@ -74,7 +74,7 @@ func IDs(rows []Row) []int64 {
 	return ids
 }
 
-// price is what rows cost together.
+// price holds the sums of rows.
 type price struct{ net, concession, coPay, deductible, patient Paise }
 
 func priceOf(rows []Row) price {
@@ -92,8 +92,7 @@ func priceOf(rows []Row) price {
 	return p
 }
 
-// whole is what the tests of a bill cost together: without the refunded ones, when the bill's price was lowered by the
-// refund.
+// whole returns the price of all tests of a bill. It omits refunded tests if the refund lowered the price of the bill.
 func whole(head Amounts, rows []Row) price {
 	all, billed := priceOf(rows), priceOf(unrefunded(rows))
 	if all.explains(head) || !billed.explains(head) {
@@ -102,7 +101,7 @@ func whole(head Amounts, rows []Row) price {
 	return billed
 }
 
-// explains reports whether the bill's price is that of the tests, less a discount that stands on none of them.
+// explains reports whether the bill's price equals that of the tests minus a discount that belongs to none of them.
 func (p price) explains(head Amounts) bool {
 	gap := p.net - head.Base()
 	return within(head.Concession-p.concession, gap) == gap

@@ -1,6 +1,6 @@
-// Package delivery owns what happens after a bill changed, in the background, and may fail without failing the
-// caller: the search index is asked to refresh the patient. Change capture sees the changed rows anyway; this is only
-// quicker. So nothing of it is kept in an outbox.
+// Package delivery refreshes the patient's search document after a bill changed. It runs in the background, and a
+// failure does not fail the caller. Change capture sees the changed rows anyway, only later, so the task is not kept in
+// an outbox.
 package delivery
 
 import (
@@ -13,32 +13,32 @@ import (
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 )
 
-// index is the name of the task.
+// index is the name of the task, as metrics use it.
 const index = "index"
 
-// Names lists the tasks, for metrics that exist from the start.
+// Names returns all task names, for metrics that exist from the start.
 func Names() []string { return []string{index} }
 
-// Queue runs work in the background; work of one key runs in order. See pkg/aftercommit.
+// Queue runs tasks in the background. Tasks of one key run in order. See pkg/aftercommit.
 type Queue interface {
 	Do(ctx context.Context, key int64, name string, work func(context.Context) error)
 }
 
-// Index is the change-capture service.
+// Index is the part of change capture's client that the package uses.
 type Index interface {
 	SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest, opts ...grpc.CallOption) (*cdcv1.SyncUsersResponse, error)
 }
 
-// Tasks runs in the background what follows a split: it refreshes the search documents of patients.
+// Tasks queues the tasks after a split: it refreshes the search documents of patients.
 type Tasks struct {
 	queue Queue
-	index Index // nil in deployments that have no search
+	index Index // nil in deployments without search
 }
 
-// New returns the tasks. index may be nil.
+// New returns tasks. index may be nil.
 func New(q Queue, i Index) *Tasks { return &Tasks{q, i} }
 
-// Changed asks for the patient's search document to be refreshed.
+// Changed queues the refresh of the patient's search document.
 func (t *Tasks) Changed(ctx context.Context, lab authn.LabScope, patientID int64) {
 	if t.index == nil {
 		return

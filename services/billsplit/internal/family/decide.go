@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// The reasons why a split cannot be undone.
+// Reasons why a split cannot be undone.
 var (
 	errNotSplit = apperr.New(apperr.Conflict, "BILL_NOT_SPLIT",
 		"This bill was not made by a split; name the new bill of a split")
@@ -27,19 +27,20 @@ var (
 			" change it back first, or correct the bills by hand")
 )
 
-// Decision is a split that can be undone.
+// Decision holds the changes that undo a split.
 type Decision struct {
 	Record  Record
 	By      authn.Actor
 	At      int64               // epoch milliseconds
-	Entries []activitylog.Entry // one for each bill
-	// Reports made from the results of either bill since the split, which an undoing makes out of date.
+	Entries []activitylog.Entry // one per bill
+	// Reports created from the results of either bill since the split. Undoing the split makes them outdated.
 	RetiredOfParent, RetiredOfNew []int64
 
 	parent, new bill.Bill
 }
 
-// Decide undoes a split while both bills are as it left them. The errors are ErrNoBill, and Conflict with what changed.
+// Decide returns the decision to undo a split, if both bills are as the split left them. Errors: ErrNoBill, and
+// Conflict, which states what has changed.
 func Decide(f Facts, by authn.Actor, now time.Time) (Decision, error) {
 	p, err := pairOf(f)
 	if err != nil {
@@ -64,7 +65,7 @@ func (d Decision) entry(billID int64, before, after bill.Amounts, now time.Time)
 	}
 }
 
-// Answer is the stored answer of the request.
+// Answer returns the response to the request, as it is stored.
 func (d Decision) Answer() ([]byte, error) {
 	return json.Marshal(split.Result{
 		Original: split.Summary{ID: d.parent.ID, LabBillID: d.parent.LabBillID, Total: d.Record.Before.Total},
@@ -72,12 +73,12 @@ func (d Decision) Answer() ([]byte, error) {
 	})
 }
 
-// pair is both bills of a split.
+// pair holds both bills of a split.
 type pair struct {
 	record      Record
 	parent, new bill.Bill
-	rows        []bill.Row // of the new bill
-	later       []Record   // splits of either bill since
+	rows        []bill.Row // tests of the new bill
+	later       []Record   // later splits of either bill
 }
 
 func pairOf(f Facts) (pair, error) {
@@ -94,8 +95,8 @@ func pairOf(f Facts) (pair, error) {
 	return pair{record: f.Record.completed(f), parent: *f.Parent, new: *f.New, rows: f.Rows, later: later}, nil
 }
 
-// completed returns the record with what one of version 1.0 lacks: the split copied the organization of the original,
-// and left what patients pay of tests as it was.
+// completed adds data that records of version 1.0 lack. That version copied the organization of the original, and did
+// not change what patients pay for tests.
 func (r Record) completed(f Facts) Record {
 	if !r.Old {
 		return r
@@ -112,7 +113,7 @@ func (r Record) completed(f Facts) Record {
 	return r
 }
 
-// check refuses bills of which something changed since the split.
+// check returns an error if either bill changed since the split.
 func (p pair) check(f Facts) error {
 	if err := p.checkOrder(); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (p pair) check(f Facts) error {
 	return nil
 }
 
-// checkFree refuses a bill that must not change any more, or that another part of the platform has built on.
+// checkFree returns an error for a bill that must not change any more or on which another part of the platform depends.
 func checkFree(b bill.Bill, around bill.Surroundings) error {
 	if words := b.State.Blocks(); len(words) > 0 {
 		return apperr.Newf(apperr.Conflict, bill.InvalidState, "Bill %d is %s, so the split cannot be undone",
@@ -154,7 +155,8 @@ func checkFree(b bill.Bill, around bill.Surroundings) error {
 	return nil
 }
 
-// checkOrder refuses what is no split any more, and what other splits were made on since.
+// checkOrder returns an error if the split was undone already, or if a later split of either bill has to be undone
+// first.
 func (p pair) checkOrder() error {
 	if p.record.MergedAt != 0 {
 		return errMerged
@@ -172,7 +174,7 @@ func (p pair) checkOrder() error {
 	return nil
 }
 
-// changedTests are the ids of tests that are not on the new bill as they moved there, in their order.
+// changedTests returns the ids, in ascending order, of tests that are not on the new bill as they were moved to it.
 func (p pair) changedTests() []int64 {
 	changed := map[int64]bool{}
 	for _, row := range p.record.Rows {
@@ -185,7 +187,8 @@ func (p pair) changedTests() []int64 {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// headsChanged reports whether someone wrote either bill since. Each later split and its undoing wrote its bill once.
+// headsChanged reports whether either bill was written since the split, except by later splits and their undoing, which
+// write a bill once each.
 func (p pair) headsChanged() bool {
 	versions := map[int64]int64{p.parent.ID: p.record.ParentVersion, p.new.ID: 0}
 	for _, r := range p.later {

@@ -17,61 +17,61 @@ import (
 type Record struct {
 	split.Record
 
-	MergedAt int64 // epoch milliseconds; 0: it was not undone
-	// Old is set in a record of version 1.0, which lacks the payer of the new bill and what patients pay of its tests.
+	MergedAt int64 // epoch milliseconds; 0 if it was not undone
+	// Old is set in a record of version 1.0, which lacks the payer of the new bill and what patients pay for its tests.
 	Old bool
 }
 
 // Member is one bill of a family.
 type Member struct {
 	Bill   bill.Bill
-	Tests  []Test  // its rows now
-	Origin *Record // the split that made it; nil for the root
+	Tests  []Test  // present tests of the bill
+	Origin *Record // split that created the bill; nil for the root
 }
 
-// Test is a row of a bill with what people call it.
+// Test is a billed test with its name.
 type Test struct {
 	bill.Row
 
 	Name string // "" when the list of tests does not have it
 }
 
-// Family is a bill with all that was split from it.
+// Family is a bill with all bills that were split from it.
 type Family struct {
-	Members []Member // by id: the root is first
+	Members []Member // sorted by id; the root is first
 	Sum     bill.Amounts
 }
 
 // Reader reads families.
 type Reader interface {
-	// Family returns the members of the laboratory's family to which the bill belongs, by id; none when there is no
-	// such bill.
+	// Family returns the members of the family to which the laboratory's bill belongs, by id. It returns none if there is
+	// no such bill.
 	Family(ctx context.Context, lab authn.LabScope, billID int64) ([]Member, error)
-	// Today returns the bills of the day of now, in the laboratory's time zone, that can be split under these rules.
+	// Today returns the bills of the day of now, in the laboratory's time zone, that these rules allow to be split.
 	Today(ctx context.Context, s sight.Sight, now time.Time, p worklist.Page, r split.Rules) (Today, error)
 }
 
-// ErrNoBill reports that the laboratory has no such bill.
+// ErrNoBill is returned if the laboratory has no such bill.
 var ErrNoBill = apperr.New(apperr.NotFound, bill.NotFound, bill.BillNotFound.Message)
 
-// Observer is told what happened.
+// Observer receives events for metrics.
 type Observer interface {
-	// Merged is told of each split that was undone.
+	// Merged is called for each split that was undone.
 	Merged()
 	split.Timer
 }
 
-// The operations in metrics.
+// Operations, as metrics name them.
 const (
 	modeView  = "family"
 	modeMerge = "merge"
 	modeToday = "today"
 )
 
-// Modes lists them.
+// Modes returns all operations.
 func Modes() []string { return []string{modeView, modeMerge, modeToday} }
 
-// Viewer shows families.
+// Viewer shows families of bills.
 type Viewer struct {
 	reader   Reader
 	clock    clock.Clock
@@ -79,7 +79,7 @@ type Viewer struct {
 	rules    split.Rules
 }
 
-// NewViewer returns a Viewer. rules are those of splits.
+// NewViewer returns a Viewer. rules are the rules of splits.
 func NewViewer(r Reader, c clock.Clock, o Observer, rules split.Rules) *Viewer {
 	return &Viewer{r, c, o, rules}
 }

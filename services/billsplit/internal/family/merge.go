@@ -19,12 +19,12 @@ type Merger struct {
 	observer Observer
 }
 
-// NewMerger returns a Merger.
+// NewMerger returns a Merger that undoes splits in s.
 func NewMerger(s Store, after split.AfterSplit, c clock.Clock, o Observer) *Merger {
 	return &Merger{s, after, c, o}
 }
 
-// Request is a wish to undo the split that made a bill.
+// Request is a request to undo the split that created a bill.
 type Request struct {
 	Lab    authn.LabScope
 	BillID int64

@@ -9,22 +9,22 @@ import (
 
 // Store undoes splits.
 type Store interface {
-	// Merge loads the facts of a request under locks, calls decide and applies the decision, as the Split of split.Store
-	// does.
+	// Merge loads the facts of a request under locks, calls decide and applies the decision, with the guarantees of
+	// split.Store.Split.
 	Merge(ctx context.Context, r Request, once idempotency.Request,
 		decide func(Facts) (Decision, error)) (answer []byte, replayed bool, err error)
 }
 
-// Facts is everything that the undoing of a split depends on.
+// Facts holds all inputs of the decision to undo a split.
 type Facts struct {
-	Record *Record    // the split that made the named bill; nil: none did
-	New    *bill.Bill // the named bill; nil: the laboratory has none with this id
-	Parent *bill.Bill // nil without a Record, or when it is not the laboratory's any more
-	Rows   []bill.Row // of the named bill
-	// Active reports that are made from results: attachments of either bill.
+	Record *Record    // split that created the bill; nil if none did
+	New    *bill.Bill // the bill in the request; nil if the laboratory has no such bill
+	Parent *bill.Bill // nil without a Record, or if the bill no longer belongs to the laboratory
+	Rows   []bill.Row // tests of New
+	// ids of active reports that were created from the results of either bill; they are attachments
 	ParentReports, NewReports []int64
-	// Splits of either bill, first to last; undone ones too.
+	// Splits of either bill in their order, including undone ones.
 	OfParent, OfNew []Record
-	// What there is about either bill, and about the tests of the named one.
+	// Surroundings of the bills, and of the tests of New.
 	AroundParent, AroundNew bill.Surroundings
 }

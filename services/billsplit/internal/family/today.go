@@ -10,14 +10,14 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// Splittable is a bill of which tests can be chosen.
+// Splittable is a bill that can be split.
 type Splittable struct {
 	ID           int64
 	LabBillID    int64
 	OrderNumber  string
 	Organization string // "" without one
 	Amount       bill.Paise
-	Tests        int // tests that can be chosen; a profile is one
+	Tests        int // number of tests that can be chosen; a profile counts as one
 	BilledAt     time.Time
 	Patient      worklist.Patient
 }
@@ -26,10 +26,10 @@ type Splittable struct {
 type Today struct {
 	worklist.List[Splittable]
 
-	Day string // of the laboratory's time zone, YYYY-MM-DD
+	Day string // day in the laboratory's time zone, YYYY-MM-DD
 }
 
-// Today returns the splittable bills of the present day of the laboratory's time zone, the newest first.
+// Today returns the splittable bills of the present day in the laboratory's time zone, the newest first.
 func (v *Viewer) Today(ctx context.Context, s sight.Sight, p worklist.Page) (Today, error) {
 	defer split.Timed(v.clock, v.observer, modeToday)()
 	return v.reader.Today(ctx, s, v.clock.Now(), p, v.rules)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// answer is what every mode says; failures change status and message.
+// answer returns the response of all modes. Failures determine its status and message.
 func answer(message string, failures, warnings []bill.Failure) *billsplitv1.SplitBillResponse {
 	out := &billsplitv1.SplitBillResponse{
 		Status: success, Message: message, FailedValidation: failuresOf(failures), Warnings: failuresOf(warnings),

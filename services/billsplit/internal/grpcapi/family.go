@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 )
 
-// GetFamily lists the bills that were split from one.
+// GetFamily lists the bills that were split from one bill, with that bill.
 func (s *Server) GetFamily(
 	ctx context.Context, in *billsplitv1.GetFamilyRequest,
 ) (*billsplitv1.GetFamilyResponse, error) {
@@ -24,7 +24,7 @@ func (s *Server) GetFamily(
 	return familyOf(f), nil
 }
 
-// ListSplittableBills lists the bills of today that can be split.
+// ListSplittableBills lists today's bills that can be split.
 func (s *Server) ListSplittableBills(
 	ctx context.Context, in *billsplitv1.ListSplittableBillsRequest,
 ) (*billsplitv1.ListSplittableBillsResponse, error) {

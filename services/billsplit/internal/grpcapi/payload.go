@@ -10,14 +10,15 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// The payload gates, in the documented order; a failed one is answered with 400 before anything is read.
+// Errors of the payload checks, in the documented order. They are returned as 400 before anything is read from the
+// database.
 var (
 	errNoTests  = apperr.InvalidField("test_ids", "test_ids must be a non-empty list")
 	errRepeated = apperr.InvalidField("test_ids", "test_ids must not repeat an entry")
 	errSource   = apperr.InvalidField("new_source", "new_source must be Org Pay or Self Pay")
 )
 
-// testsOf reads test_ids: a non-empty list of unique integers. "5", 5.0 and true are none.
+// testsOf parses test_ids: a non-empty list of unique integers. "5", 5.0 and true are rejected.
 func testsOf(raw []byte) ([]int64, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(raw, &entries); err != nil || len(entries) == 0 {
@@ -41,7 +42,7 @@ func testsOf(raw []byte) ([]int64, error) {
 	return tests, nil
 }
 
-// sourceOf reads new_source; null and absent mean Org Pay.
+// sourceOf parses new_source. null and a missing field mean Org Pay.
 func sourceOf(text *string) (bill.Destination, error) {
 	if text == nil {
 		return bill.OrgPay, nil

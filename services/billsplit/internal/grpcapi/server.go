@@ -1,4 +1,5 @@
-// Package grpcapi is the transport of bill splitting: decode, decide who may, call, encode.
+// Package grpcapi serves the gRPC API of bill splitting: it authorizes requests, calls the use cases, and converts
+// requests and responses.
 package grpcapi
 
 import (
@@ -15,16 +16,16 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// Access says which of a laboratory's staff may work on its bills. No one else may.
+// Access defines which staff of a laboratory may split its bills. All other callers are rejected.
 type Access string
 
-// The values of BILL_SPLIT_ACCESS.
+// Values of BILL_SPLIT_ACCESS.
 const (
-	AnySession  Access = "session" // lab users and support
-	SupportOnly Access = "support" // support log-ins
+	AnySession  Access = "session" // lab users and support logins
+	SupportOnly Access = "support" // support logins only
 )
 
-// Deps is what the server calls.
+// Deps are the dependencies of the server.
 type Deps struct {
 	Splitter *split.Splitter
 	Viewer   *family.Viewer
@@ -33,14 +34,14 @@ type Deps struct {
 	Clock    clock.Clock
 }
 
-// Server answers the RPCs of bill split.
+// Server serves the RPCs of bill splitting.
 type Server struct {
 	billsplitv1.UnimplementedBillSplitServiceServer
 
 	d Deps
 }
 
-// New returns the server.
+// New returns a server with the dependencies d.
 func New(d Deps) *Server { return &Server{d: d} }
 
 var (
@@ -51,8 +52,8 @@ var (
 		"Only support may split bills here; ask support to do it")
 )
 
-// admit returns the laboratory that the caller works for. The laboratory is checked first, then the bill's id: the
-// documented order.
+// admit returns the caller and the laboratory of the request. It checks the laboratory first, then the bill's id, which
+// is the documented order.
 func (s *Server) admit(ctx context.Context, named *int64, billID int64) (authn.Principal, authn.LabScope, error) {
 	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("bill.id", billID))
 	p, scope, err := s.admitLab(ctx, named)
@@ -62,7 +63,7 @@ func (s *Server) admit(ctx context.Context, named *int64, billID int64) (authn.P
 	return p, scope, err
 }
 
-// admitLab returns the laboratory on whose bills the caller may work.
+// admitLab returns the caller and the laboratory whose bills the caller may split.
 func (s *Server) admitLab(ctx context.Context, named *int64) (authn.Principal, authn.LabScope, error) {
 	p := authn.FromContext(ctx)
 	var lab int64

@@ -22,7 +22,7 @@ const (
 	failed  = "failed"
 )
 
-// The messages of the modes, documented.
+// Documented messages of the modes.
 const (
 	saidValid     = "Validation results only"
 	saidFailed    = "Bill split validation failed"
@@ -31,7 +31,7 @@ const (
 	saidMerged    = "Bills merged successfully"
 )
 
-// SplitBill validates, calculates or executes. Of both flags validation wins.
+// SplitBill validates, calculates or executes a split. If both flags are set, it validates.
 func (s *Server) SplitBill(
 	ctx context.Context, in *billsplitv1.SplitBillRequest,
 ) (*billsplitv1.SplitBillResponse, error) {
@@ -43,7 +43,7 @@ func (s *Server) SplitBill(
 	if r.Tests, err = testsOf(in.GetTestIds().GetJson()); err != nil {
 		return nil, err
 	}
-	if r.Source, err = sourceOf(in.NewSource); err != nil { //nolint:protogetter // absent is not ""
+	if r.Source, err = sourceOf(in.NewSource); err != nil { //nolint:protogetter // nil differs from ""
 		return nil, err
 	}
 	trace.SpanFromContext(ctx).SetAttributes(attribute.Int("bill.tests", len(r.Tests)))
@@ -78,7 +78,8 @@ func (s *Server) calculate(ctx context.Context, r split.Request) (*billsplitv1.S
 	return out, nil
 }
 
-// execute answers a failed validation with 400 and the documented body, which is not that of an error.
+// execute executes the split. If a check fails, it responds 400 with the documented body, which differs from that of an
+// error.
 func (s *Server) execute(ctx context.Context, r split.Request) (*billsplitv1.SplitBillResponse, error) {
 	result, err := s.d.Splitter.Execute(ctx, r)
 	if refused := (*split.Refused)(nil); errors.As(err, &refused) {
@@ -92,7 +93,7 @@ func (s *Server) execute(ctx context.Context, r split.Request) (*billsplitv1.Spl
 	return out, nil
 }
 
-// withStatus has the gateway answer with another status than 200.
+// withStatus makes the gateway respond with another status than 200.
 func withStatus(ctx context.Context, status int) error {
 	return grpc.SetHeader(ctx, metadata.Pairs(rpcerr.StatusMetadata, strconv.Itoa(status)))
 }

@@ -6,24 +6,24 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// Rules are the settings of a deployment.
+// Rules are the settings of a deployment for splits.
 type Rules struct {
 	VATPercent bill.PercentRule
-	// RequireLabSwitch refuses laboratories whose own switch is off.
+	// RequireLabSwitch rejects requests of laboratories whose own switch is off.
 	RequireLabSwitch bool
 }
 
-// assessment is a request compared with the facts.
+// assessment is the result of all checks of a request.
 type assessment struct {
-	bill      *bill.Bill // nil: there is none
+	bill      *bill.Bill // nil if there is no such bill
 	selection bill.Selection
 	division  bill.Division
-	failures  []bill.Failure // of every mode
-	execution []bill.Failure // only of an execution
+	failures  []bill.Failure // failures in every mode
+	execution []bill.Failure // failures only in an execution
 	notes     []bill.Failure
 }
 
-// assess makes every check. The error is ErrSwitchedOff.
+// assess runs all checks. The error is ErrSwitchedOff.
 func (rules Rules) assess(f Facts, r Request) (assessment, error) {
 	if rules.RequireLabSwitch && !f.Enabled {
 		return assessment{}, ErrSwitchedOff
@@ -41,7 +41,7 @@ func (rules Rules) assess(f Facts, r Request) (assessment, error) {
 	return a, nil
 }
 
-// warnings are those of a mode that writes nothing: what an execution would refuse comes first.
+// warnings returns the warnings of a mode that writes nothing. They begin with the failures of an execution.
 func (a assessment) warnings() []bill.Failure {
 	blocking := slices.Clone(a.execution)
 	for i := range blocking {

@@ -8,10 +8,10 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// Decision is a split that passed every check.
+// Decision holds the changes of a split that passed all checks.
 type Decision struct {
 	Draft    Draft
-	Record   Record // without the id of the new bill, which exists once the draft is stored
+	Record   Record // without the id of the new bill, which is known after the draft is stored
 	Warnings []bill.Failure
 
 	parent bill.Bill
@@ -19,8 +19,8 @@ type Decision struct {
 	at     time.Time
 }
 
-// Decide plans the split of a bill. The error is ErrSwitchedOff, *Refused when a check fails, or a Conflict when the
-// bill's order number has no room for a further split.
+// Decide returns the changes that split a bill. Errors: ErrSwitchedOff, *Refused if a check fails, or a Conflict if the
+// order number cannot be extended for another split.
 func (rules Rules) Decide(f Facts, r Request, now time.Time) (Decision, error) {
 	a, err := rules.assess(f, r)
 	if err != nil {
@@ -54,13 +54,13 @@ func (rules Rules) Decide(f Facts, r Request, now time.Time) (Decision, error) {
 	}, nil
 }
 
-// RecordOf returns the record of the split once the new bill has its id.
+// RecordOf returns the record of the split with the id of the new bill.
 func (d Decision) RecordOf(newID int64) Record {
 	d.Record.NewID = newID
 	return d.Record
 }
 
-// Answer is the stored answer of the request.
+// Answer returns the response to the request, as it is stored.
 func (d Decision) Answer(newID int64) ([]byte, error) {
 	return json.Marshal(Result{
 		Original: Summary{d.parent.ID, d.parent.LabBillID, d.Record.AfterParent.Total},

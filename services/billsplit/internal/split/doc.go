@@ -1,8 +1,9 @@
-// Package split validates, projects and executes the splitting of a bill.
+// Package split validates, calculates and executes the split of a bill.
 //
-// All three make the same checks on the same facts, and none of the checks reads anything. An execution loads the facts
-// while it locks the bill's row and its tests', so of two that want the same tests one succeeds and the other finds
-// them gone. It is one transaction: a crash at any line leaves the bill whole or split. Locks are taken in this order:
+// All three modes run the same checks on the same facts, and no check reads anything itself. An execution loads the
+// facts while it locks the rows of the bill and its tests. Of two concurrent executions with the same tests, one
+// succeeds and the other finds that the tests have moved. An execution is one transaction, so a crash leaves the bill
+// either unchanged or split. Locks are taken in this order:
 //
 //	key of the request, bill, its tests, the laboratory's bill number
 package split

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// Execute splits the bill in one transaction. The error is *Refused when a check fails.
+// Execute splits the bill in one transaction. It returns *Refused if a check fails.
 func (s *Splitter) Execute(ctx context.Context, r Request) (Result, error) {
 	defer s.timed(modeExecute)()
 	once, err := r.once()
@@ -45,7 +45,7 @@ func (s *Splitter) refused(err error) error {
 	return err
 }
 
-// finish follows the commit; none of it can fail the answer.
+// finish runs the steps after the commit. None of them can fail the response.
 func (s *Splitter) finish(ctx context.Context, r Request, d Decision) {
 	s.d.Observer.Executed(len(d.Record.Moved))
 	for _, w := range d.Warnings {

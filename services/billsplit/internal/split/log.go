@@ -10,7 +10,7 @@ import (
 // LogContext groups the entries of this service in the activity log.
 const LogContext = "BILL_SPLIT"
 
-// Meta is what an entry of the activity log holds: amounts and ids, nothing about the patient.
+// Meta is the meta of an entry in the activity log. It contains amounts and ids, but nothing about the patient.
 type Meta struct {
 	activitylog.Change[bill.Amounts]
 	ParentID int64   `json:"parent_bill_id"`
@@ -18,13 +18,13 @@ type Meta struct {
 	Moved    []int64 `json:"moved_test_ids"`
 }
 
-// NewMeta returns the meta of one of the two bills of a split.
+// NewMeta returns the meta about one of the two bills of a split.
 func NewMeta(r Record, before, after bill.Amounts) Meta {
 	change := activitylog.Change[bill.Amounts]{Old: before, New: after}
 	return Meta{change, r.ParentID, r.NewID, r.Moved}
 }
 
-// Entries returns the entries of the activity log, one for each bill. The new one was nothing before.
+// Entries returns the entries of the activity log, one per bill. The amounts of the new bill were zero before.
 func (d Decision) Entries(newID int64) []activitylog.Entry {
 	r := d.RecordOf(newID)
 	entry := func(billID int64, text string, before, after bill.Amounts) activitylog.Entry {

@@ -9,20 +9,20 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// Request is a wish to move tests of a bill to a new one.
+// Request is a request to move tests of a bill to a new bill.
 type Request struct {
 	Lab    authn.LabScope
 	BillID int64
-	Tests  []int64 // unique, at least one
+	Tests  []int64 // not empty, without duplicates
 	Source bill.Destination
 	Actor  authn.Actor
-	Key    string // of a request that may be repeated; "" when it may not
+	Key    string // idempotency key; "" if the request must not be repeated
 }
 
-// operation is what an idempotency key is for.
+// operation is the operation to which idempotency keys belong.
 const operation = "lab.billsplit.v1.BillSplitService/SplitBill"
 
-// once is the request as a key remembers it: the order of the tests decides nothing.
+// once returns the request as its idempotency key identifies it. The order of the tests does not matter.
 func (r Request) once() (idempotency.Request, error) {
 	body, err := json.Marshal(struct {
 		Bill   int64
@@ -32,28 +32,28 @@ func (r Request) once() (idempotency.Request, error) {
 	return idempotency.Request{Actor: r.Actor, Key: r.Key, Operation: operation, Body: body}, err
 }
 
-// Projection is what a calculation tells.
+// Projection is the result of a calculation.
 type Projection struct {
 	Failures []bill.Failure
 	Warnings []bill.Failure
-	Division *bill.Division // nil when there is no bill, or none of the tests is on it
+	Division *bill.Division // nil if there is no such bill or none of the tests is on it
 }
 
-// Result is what an execution did.
+// Result is the result of an execution.
 type Result struct {
 	Original Summary
 	New      Summary
 	Warnings []bill.Failure
 }
 
-// Summary names a bill.
+// Summary identifies a bill, with its total.
 type Summary struct {
 	ID        int64
 	LabBillID int64
 	Total     bill.Paise
 }
 
-// Refused is the error of an execution that failed its checks; nothing was written.
+// Refused is returned by an execution whose checks failed. Nothing was written.
 type Refused struct{ Failures []bill.Failure }
 
 var _ error = (*Refused)(nil)

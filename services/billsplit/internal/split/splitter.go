@@ -11,24 +11,24 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// Observer is told what happened.
+// Observer receives events for metrics.
 type Observer interface {
 	Validated(failed bool)
 	Calculated(failed bool)
-	// Executed is told of each execution that changed something, of each answer that was repeated, and of each refusal
-	// with its failures.
+	// Executed is called for each execution that changed something, Replayed for each repeated response, and Refused for
+	// each rejection with its failures.
 	Executed(tests int)
 	Replayed()
 	Refused(failures []bill.Failure)
 	Timer
 }
 
-// AfterSplit is told of bills whose change is committed.
+// AfterSplit is notified of bills after their change was committed.
 type AfterSplit interface {
 	Changed(ctx context.Context, lab authn.LabScope, patientID int64)
 }
 
-// Deps is what a Splitter works with.
+// Deps are the dependencies of a Splitter.
 type Deps struct {
 	Store    Store
 	After    AfterSplit
@@ -38,27 +38,27 @@ type Deps struct {
 	Rules    Rules
 }
 
-// Splitter splits bills.
+// Splitter validates, calculates and executes splits.
 type Splitter struct{ d Deps }
 
-// New returns a Splitter.
+// New returns a Splitter with the dependencies d.
 func New(d Deps) *Splitter { return &Splitter{d} }
 
-// ErrSwitchedOff refuses a laboratory that does not split bills.
+// ErrSwitchedOff is returned for a laboratory that has bill splitting switched off.
 var ErrSwitchedOff = apperr.New(apperr.Forbidden, "BILL_SPLIT_DISABLED",
 	"Bill splitting is switched off for this laboratory; ask an administrator to switch it on")
 
-// The modes in metrics.
+// Modes, as metrics name them.
 const (
 	modeValidate  = "validate"
 	modeCalculate = "calculate"
 	modeExecute   = "execute"
 )
 
-// Modes lists them.
+// Modes returns all modes.
 func Modes() []string { return []string{modeValidate, modeCalculate, modeExecute} }
 
-// Validate makes the checks of every mode. The warnings tell what else an execution would refuse.
+// Validate runs the checks of every mode. The warnings include what would stop an execution.
 func (s *Splitter) Validate(ctx context.Context, r Request) (failures, warnings []bill.Failure, err error) {
 	defer s.timed(modeValidate)()
 	a, err := s.view(ctx, r)
@@ -69,7 +69,7 @@ func (s *Splitter) Validate(ctx context.Context, r Request) (failures, warnings 
 	return a.failures, a.warnings(), nil
 }
 
-// Calculate tells the amounts that an execution would write.
+// Calculate returns the amounts that an execution would write.
 func (s *Splitter) Calculate(ctx context.Context, r Request) (Projection, error) {
 	defer s.timed(modeCalculate)()
 	a, err := s.view(ctx, r)
@@ -94,12 +94,12 @@ func (s *Splitter) view(ctx context.Context, r Request) (assessment, error) {
 
 func (s *Splitter) timed(mode string) (done func()) { return Timed(s.d.Clock, s.d.Observer, mode) }
 
-// Timer is told how long a mode took.
+// Timer receives the durations of modes.
 type Timer interface {
 	Took(mode string, d time.Duration)
 }
 
-// Timed returns what ends the measuring of a mode.
+// Timed starts the measurement of a mode and returns the function that ends it.
 func Timed(c clock.Clock, t Timer, mode string) (done func()) {
 	begin := c.Now()
 	return func() { t.Took(mode, c.Now().Sub(begin)) }

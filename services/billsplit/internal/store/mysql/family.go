@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 )
 
-// Family goes up to the root, then down, with one statement a generation.
+// Family finds the root of the family, then all bills below it, with one statement per generation.
 func (s *Store) Family(ctx context.Context, lab authn.LabScope, billID int64) ([]family.Member, error) {
 	var members []family.Member
 	err := s.snapshot(ctx, lab, func(t *transaction) error {
@@ -61,7 +61,7 @@ func (t *transaction) children(ctx context.Context, parents []int64) ([]family.R
 	return list, mysqldb.Wrap("read splits", err)
 }
 
-// members reads the bills with their tests, by id.
+// members reads bills with their tests, ordered by id.
 func (t *transaction) members(
 	ctx context.Context, root int64, origins map[int64]family.Record,
 ) ([]family.Member, error) {

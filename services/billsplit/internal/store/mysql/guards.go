@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// Guards names the column of each guarded table that holds the bill's id, where it is not bill_id.
+// Guards maps guarded tables to the column with the bill's id, where it is not bill_id.
 type Guards map[string]string
 
 const (
@@ -53,8 +53,8 @@ func (t *transaction) around(ctx context.Context, billID int64, tests []int64) (
 	return around, mysqldb.Wrap("read guarded tables", err)
 }
 
-// query finds the guarded tables with rows, and the categories of active attachments. Rows are looked for by bill,
-// whose laboratory was checked.
+// query returns the statement that finds the guarded tables with rows, and the categories of active attachments. It
+// selects rows by bill only, because the bill's laboratory was checked.
 func (g Guards) query(billID int64, tests []int64) (string, []any) {
 	var parts []string
 	var args []any

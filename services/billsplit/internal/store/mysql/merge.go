@@ -27,7 +27,7 @@ func (s *Store) Merge(
 	})
 }
 
-// mergeFacts locks the older bill first, like every transaction that locks both.
+// mergeFacts reads the facts under locks. It locks the older bill first, as all transactions that lock both do.
 func (t *transaction) mergeFacts(ctx context.Context, newID int64) (f family.Facts, err error) {
 	unlocked, err := t.split(ctx, newID)
 	if err != nil {
@@ -44,7 +44,7 @@ func (t *transaction) mergeFacts(ctx context.Context, newID int64) (f family.Fac
 	if f.Rows, err = t.rows(ctx, newID); err != nil {
 		return f, err
 	}
-	if f.Record, err = t.split(ctx, newID); err != nil || f.Parent == nil { // as it is under the locks
+	if f.Record, err = t.split(ctx, newID); err != nil || f.Parent == nil { // read again under the locks
 		return f, err
 	}
 	return f, t.aroundMerge(ctx, &f)
@@ -71,7 +71,7 @@ func (t *transaction) aroundMerge(ctx context.Context, f *family.Facts) (err err
 	return err
 }
 
-// applyMerge writes the decision and returns the answer of the request.
+// applyMerge writes the decision and returns the response to the request.
 func (t *transaction) applyMerge(ctx context.Context, d family.Decision) ([]byte, error) {
 	r := d.Record
 	if err := t.setAmounts(ctx, r.ParentID, r.Before); err != nil {

@@ -50,7 +50,7 @@ func amountTargets(a *bill.Amounts) []any {
 	return targets
 }
 
-// amountArgs are the values of amountColumns.
+// amountArgs returns the arguments for amountColumns.
 func amountArgs(a bill.Amounts) []any {
 	var args []any
 	for _, f := range a.Fields() {
@@ -59,7 +59,7 @@ func amountArgs(a bill.Amounts) []any {
 	return args
 }
 
-// scanBill reads id and headColumns.
+// scanBill scans id and headColumns.
 func scanBill(row mysqldb.Row, b *bill.Bill) error {
 	var lab int64
 	var org sql.NullInt64
@@ -72,7 +72,7 @@ func scanBill(row mysqldb.Row, b *bill.Bill) error {
 	return err
 }
 
-// bill returns the laboratory's bill, nil when there is none.
+// bill returns the laboratory's bill; nil if there is none.
 func (t *transaction) bill(ctx context.Context, id int64) (*bill.Bill, error) {
 	var b bill.Bill
 	err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ?"+
@@ -86,8 +86,8 @@ func (t *transaction) bill(ctx context.Context, id int64) (*bill.Bill, error) {
 	return &b, nil
 }
 
-// rows returns the tests of a bill by id. The bill is the laboratory's; a test on it may claim to be another's, which
-// the checks refuse.
+// rows returns the tests of a bill by id. The bill belongs to the laboratory. A test on it may name another laboratory,
+// which the checks reject.
 func (t *transaction) rows(ctx context.Context, billID int64) ([]bill.Row, error) {
 	query := "SELECT " + rowColumns + " FROM billingInfo WHERE billId_id = ? AND EXISTS" +
 		" (SELECT 1 FROM billing b WHERE b.id = billId_id AND b.labId_id = ?) ORDER BY id" + t.lock()
@@ -96,7 +96,7 @@ func (t *transaction) rows(ctx context.Context, billID int64) ([]bill.Row, error
 	return list, mysqldb.Wrap("read tests", err)
 }
 
-// reports returns the reports of a bill that are not dismissed, by id.
+// reports returns the reports of a bill by id, without dismissed ones.
 func (t *transaction) reports(ctx context.Context, billID int64) ([]bill.Report, error) {
 	const query = "SELECT id, COALESCE(billingInfoId_id, 0), isSigned FROM labReportRelation" +
 		" WHERE labId_id = ? AND billId_id = ? AND dismissed = 0 ORDER BY id"
@@ -105,7 +105,7 @@ func (t *transaction) reports(ctx context.Context, billID int64) ([]bill.Report,
 	return list, mysqldb.Wrap("read reports", err)
 }
 
-// scanRow reads what stands before rowColumns, and a row.
+// scanRow scans the columns in before, then rowColumns.
 func scanRow(row mysqldb.Row, r *bill.Row, before ...any) error {
 	var profile sql.NullInt64
 	err := row.Scan(append(before, &r.ID, &r.LabID, &profile, number{&r.Amount}, number{&r.Concession}, number{&r.CoPay},
@@ -114,7 +114,7 @@ func scanRow(row mysqldb.Row, r *bill.Row, before ...any) error {
 	return err
 }
 
-// splittingEnabled returns the laboratory's own switch. A laboratory without a row has no switch that is off.
+// splittingEnabled returns the laboratory's own switch. It is on for a laboratory without a row.
 func (t *transaction) splittingEnabled(ctx context.Context) (bool, error) {
 	enabled := true
 	err := t.tx.QueryRowContext(ctx, "SELECT enable_bill_split <> 0 FROM labs WHERE id = ?", t.lab.LabID()).Scan(&enabled)

@@ -13,15 +13,15 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// before is what before_values has beside the amounts: what an undoing brings back, and since version 1.1 when the
-// original bill was made (epoch milliseconds) and who pays for the new one.
+// before is the content of before_values in addition to the amounts: what undoing the split restores and, since version
+// 1.1, when the original bill was created (epoch milliseconds) and who pays the new one.
 type before struct {
 	SmartReports []int64     `json:"smart_report_attachments,omitempty"`
 	BilledAt     int64       `json:"bill_time,omitempty"`
 	Payer        *bill.Payer `json:"new_payer,omitempty"`
 }
 
-// beforeOf returns the document of before_values.
+// beforeOf returns the JSON document for before_values.
 func beforeOf(r split.Record) (map[string]json.RawMessage, error) {
 	document := map[string]json.RawMessage{}
 	for _, part := range []any{r.Before, before{r.SmartReports, r.BilledAt, &r.NewPayer}} {
@@ -33,7 +33,7 @@ func beforeOf(r split.Record) (map[string]json.RawMessage, error) {
 	return document, nil
 }
 
-// rowDocument is a bill.Row of moved_rows, amounts in paise.
+// rowDocument is a bill.Row in moved_rows. Its amounts are in paise.
 type rowDocument struct {
 	ID         int64      `json:"id"`
 	LabID      int64      `json:"lab_id"`
@@ -62,7 +62,7 @@ func (d rowDocument) row() bill.Row {
 	return r
 }
 
-// record stores what was split from what.
+// record stores the record of a split.
 func (t *transaction) record(ctx context.Context, r split.Record) error {
 	moved := make([]rowDocument, len(r.Rows))
 	for i, row := range r.Rows {
@@ -95,7 +95,7 @@ const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids
 const records = "SELECT " + recordColumns + " FROM bill_split_audit a" +
 	" LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id WHERE a.lab_id = ?"
 
-// split returns the split that made the bill, nil when none did.
+// split returns the split that created the bill; nil if none did.
 func (t *transaction) split(ctx context.Context, newBillID int64) (*family.Record, error) {
 	var r family.Record
 	err := scanRecord(t.tx.QueryRowContext(ctx, records+" AND a.new_bill_id = ?", t.lab.LabID(), newBillID), &r)
@@ -142,7 +142,7 @@ func scanRecord(row mysqldb.Row, r *family.Record) error {
 	return nil
 }
 
-// rowsOf reads moved_rows. The column may be NULL: such a split is shown, and not undone, because its tests differ from
+// rowsOf parses moved_rows. If the column is NULL, the split can be shown but not undone, because its tests differ from
 // the recorded ones.
 func rowsOf(text []byte) ([]bill.Row, error) {
 	if text == nil {
@@ -159,7 +159,7 @@ func rowsOf(text []byte) ([]bill.Row, error) {
 	return rows, nil
 }
 
-// undone stores that the split which made the bill was undone.
+// undone stores that the split that created the bill was undone.
 func (t *transaction) undone(ctx context.Context, newBillID int64, by authn.Actor, at int64) error {
 	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_by_kind,"+
 		" merged_at) VALUES (?,?,?,?,?)", newBillID, t.lab.LabID(), by.ID, string(by.Kind), at)

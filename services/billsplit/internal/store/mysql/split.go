@@ -35,7 +35,8 @@ func (s *Store) Split(
 	})
 }
 
-// splitFacts reads in the order of the locks. The bill number comes last: it holds up other splits of the laboratory.
+// splitFacts reads the facts in the order of the locks. It takes the bill number last, because that blocks other splits
+// of the laboratory.
 func (t *transaction) splitFacts(ctx context.Context, r split.Request) (f split.Facts, err error) {
 	if f.Enabled, err = t.splittingEnabled(ctx); err != nil {
 		return f, err
@@ -62,7 +63,7 @@ func (t *transaction) splitFacts(ctx context.Context, r split.Request) (f split.
 	return f, err
 }
 
-// applySplit writes the decision and returns the answer of the request.
+// applySplit writes the decision and returns the response to the request.
 func (t *transaction) applySplit(ctx context.Context, d split.Decision) ([]byte, error) {
 	r := d.Record
 	if err := t.setAmounts(ctx, r.ParentID, r.AfterParent); err != nil {

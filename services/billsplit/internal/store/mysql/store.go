@@ -1,9 +1,10 @@
-// Package mysql owns the SQL of bill splitting. It owns lab_bill_counter, bill_split_audit, bill_split_merge and
-// idempotency_billsplit. Of the platform's tables it writes billing, billingInfo.billId_id,
+// Package mysql stores the data of bill splitting in lab_bill_counter, bill_split_audit, bill_split_merge and
+// idempotency_billsplit. Of the platform's tables, it writes billing, billingInfo.billId_id,
 // labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs and the guarded tables.
 //
-// Anyone who changes a bill takes its row first (SELECT … FOR UPDATE), then its tests, last the laboratory's counter;
-// of two bills the older one first. The number of statements does not depend on the number of tests.
+// Every transaction that changes a bill locks the bill's row first (SELECT … FOR UPDATE), then its tests, and last the
+// laboratory's counter. Of two bills, it locks the older one first. The number of statements does not depend on the
+// number of tests.
 package mysql
 
 import (
@@ -44,7 +45,7 @@ var (
 	_ family.Reader = (*Store)(nil)
 )
 
-// New returns a store over db, which stays the caller's to close.
+// New returns a store over db, which the caller closes.
 func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 	keys, err := idempotency.NewTable(idempotencyTable)
 	if err != nil {
@@ -53,7 +54,7 @@ func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 	return &Store{db, c, keys, g}, nil
 }
 
-// LegacyColumns are the columns of the platform's tables that the service uses.
+// LegacyColumns returns the columns of the platform's tables that the service uses.
 func LegacyColumns(g Guards) map[string][]string {
 	columns := map[string][]string{
 		"billing":           billColumns(),
@@ -76,20 +77,21 @@ func billColumns() []string {
 	return slices.Compact(columns)
 }
 
-// snapshot runs read on one unchanging picture of the laboratory's bills.
+// snapshot calls read in a transaction that sees one snapshot of the laboratory's bills.
 func (s *Store) snapshot(ctx context.Context, lab authn.LabScope, read func(*transaction) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
 		return mysqldb.Wrap("begin", err)
 	}
-	defer func() { _ = tx.Rollback() }() // nothing was written
+	defer func() { _ = tx.Rollback() }() // there is nothing to commit
 	return read(&transaction{tx: tx, lab: lab, guards: s.guards})
 }
 
-// numberTries bounds how often a bill number is taken that another program has just given out itself.
+// numberTries is the maximum number of attempts if another program takes the same bill number at the same time.
 const numberTries = 5
 
-// once runs work in one transaction and stores its answer under the key of the request, unless there is one already.
+// once calls work in a transaction and stores its response under the key of the request. If the key has a response
+// already, it returns that one without calling work.
 func (s *Store) once(
 	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(*transaction) ([]byte, error),
 ) (body []byte, replayed bool, err error) {
@@ -116,15 +118,15 @@ func (s *Store) Sweep(ctx context.Context) error {
 	return err
 }
 
-// transaction is one transaction of a laboratory.
+// transaction is one transaction within a laboratory.
 type transaction struct {
 	tx     *sql.Tx
 	lab    authn.LabScope
 	guards Guards
-	locks  bool // its reads take the locks of the rows
+	locks  bool // its reads lock the rows
 }
 
-// lock ends a SELECT.
+// lock returns the end of SELECT statements: " FOR UPDATE" if the transaction locks, otherwise "".
 func (t *transaction) lock() string {
 	if t.locks {
 		return " FOR UPDATE"
@@ -132,10 +134,10 @@ func (t *transaction) lock() string {
 	return ""
 }
 
-// errNumberTaken reports that another program gave out the bill number meanwhile.
+// errNumberTaken means that another program has used the bill number in the meantime.
 var errNumberTaken = errors.New("bill number is taken")
 
-// errNumbersTaken is for callers. Nothing was written, and the numbers of a quieter moment are free.
+// errNumbersTaken is returned to callers after numberTries. Nothing was written, and a later attempt will succeed.
 var errNumbersTaken = apperr.New(apperr.Unavailable, "BILL_NUMBERS_TAKEN",
 	"Other programs took the next bill numbers at the same moment; nothing was changed, try again")
 
@@ -145,7 +147,7 @@ func numberTaken(err error) bool {
 		strings.Contains(refused.Message, "uq_billing_lab_billno")
 }
 
-// LegacyIndexes are the indexes of the platform's tables by which the service searches.
+// LegacyIndexes returns the indexes on the platform's tables that the service needs.
 func LegacyIndexes() []mysqldb.Index {
 	return []mysqldb.Index{
 		{Table: "billing", Columns: []string{"labId_id", "labBillId"}, For: "the next bill number"},

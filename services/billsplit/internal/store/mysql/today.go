@@ -16,7 +16,7 @@ import (
 
 const (
 	ofDay = "b.labId_id = ? AND b.billTime >= ? AND b.billTime < ?"
-	// splittable is what bill.CheckBill and bill.CheckExecution ask of a bill, as a condition; a test compares them.
+	// splittable is the condition of bills that pass bill.CheckBill and bill.CheckExecution. A test compares them.
 	splittable = " AND TRIM(b.source) = 'Insurance' AND b.billLocked = 0 AND b.billCancelled = 0 AND b.billRefunded = 0" +
 		" AND b.billWrittenOff = 0 AND b.isComplete = 0 AND b.isInvoiced = 0 AND b.billAdvance = 0" +
 		" AND " + choosable + " > 0" +
@@ -27,7 +27,7 @@ const (
 	choosable = "(SELECT COUNT(*) FROM " + counting + " AND i.refunded = 0 AND i.labId_id = b.labId_id)"
 )
 
-// Today finds bills by their laboratory and time. What stands in the way of a bill is looked up by the bill's id.
+// Today finds bills by laboratory and time. It looks up by bill id what would prevent a split.
 func (s *Store) Today(
 	ctx context.Context, sees sight.Sight, now time.Time, p worklist.Page, r split.Rules,
 ) (family.Today, error) {
@@ -60,7 +60,7 @@ func scanSplittable(row mysqldb.Row, b *family.Splittable) error {
 	return err
 }
 
-// absent is the condition that no guarded table has a row of the bill b.
+// absent returns the condition that no guarded table has a row about the bill (alias b).
 func (g Guards) absent() string {
 	var where strings.Builder
 	for _, guard := range bill.Guards() {

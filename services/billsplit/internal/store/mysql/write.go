@@ -12,9 +12,9 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// nextBillNumber takes the laboratory's next bill number; no other transaction takes one before this one ends. Another
-// program may give out numbers without the counter, so the highest number in use counts too; create notices one that it
-// gives out meanwhile. The first statement takes the counter's row lock.
+// nextBillNumber returns the laboratory's next bill number and locks the counter, so that no other transaction takes a
+// number before this one ends. Other programs may give out numbers without the counter, so the highest used number
+// counts as well. If they do so after that, create detects it. The first statement takes the row lock of the counter.
 func (t *transaction) nextBillNumber(ctx context.Context) (int64, error) {
 	result, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id)"+
 		" SELECT ?, COALESCE(MAX(labBillId), 0) + 1 FROM billing WHERE labId_id = ? ON DUPLICATE KEY UPDATE"+
@@ -27,14 +27,15 @@ func (t *transaction) nextBillNumber(ctx context.Context) (int64, error) {
 	if err != nil || number > 0 {
 		return number, mysqldb.Wrap("advance bill counter", err)
 	}
-	// The row is new: its number is not told.
+	// The row is new, so the number is not in LastInsertId.
 	err = t.tx.QueryRowContext(ctx, "SELECT last_lab_bill_id FROM lab_bill_counter WHERE lab_id = ?",
 		t.lab.LabID()).Scan(&number)
 	return number, mysqldb.Wrap("read bill counter", err)
 }
 
-// orderNumbers returns the laboratory's order numbers that begin with prefix. The prefix ends with the last printable
-// character of ASCII, so they lie before the same prefix with the next character in its place.
+// orderNumbers returns the laboratory's order numbers that begin with prefix. It selects the range from prefix to the
+// prefix with its last character increased, which is possible because that character is the last printable one of
+// ASCII.
 func (t *transaction) orderNumbers(ctx context.Context, prefix string) ([]string, error) {
 	after := prefix[:len(prefix)-1] + string(rune(prefix[len(prefix)-1]+1))
 	const query = "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ? AND orderNumber < ?"
@@ -43,10 +44,11 @@ func (t *transaction) orderNumbers(ctx context.Context, prefix string) ([]string
 	return orders, mysqldb.Wrap("read order numbers", err)
 }
 
-// cloned are the columns that a new bill inherits.
+// cloned are the columns that a new bill copies from the original.
 const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_id"
 
-// create adds a bill like another, except for the draft, and returns its id. No state is taken over; its version is 0.
+// create inserts a bill that is a copy of bill like, except for the fields of the draft, and returns its id. It copies
+// no state, and the version is 0.
 func (t *transaction) create(ctx context.Context, like int64, d split.Draft) (int64, error) {
 	args := append([]any{d.LabBillID, d.OrderNumber, string(d.Source), d.BilledAt}, amountArgs(d.Amounts)...)
 	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, billTime, "+
@@ -63,7 +65,7 @@ func (t *transaction) create(ctx context.Context, like int64, d split.Draft) (in
 	return id, mysqldb.Wrap("create bill", err)
 }
 
-// setAmounts changes the amounts of a bill and raises its version by one.
+// setAmounts changes the amounts of a bill and increases its version by one.
 func (t *transaction) setAmounts(ctx context.Context, billID int64, a bill.Amounts) error {
 	set := strings.ReplaceAll(amountColumns, ",", " = ?,") + " = ?, version = version + 1"
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET "+set+" WHERE id = ? AND labId_id = ?",
@@ -71,8 +73,8 @@ func (t *transaction) setAmounts(ctx context.Context, billID int64, a bill.Amoun
 	return mysqldb.Wrap("change amounts", one(result, err))
 }
 
-// move gives tests and their reports to another bill. All of them must be on the bill from. Only the bill of a report
-// is written: other services own the rest of the row.
+// move moves tests with their reports to another bill. All of them must be on the bill from. Of a report, only the bill
+// is written, because other services own the other columns.
 func (t *transaction) move(ctx context.Context, from, to int64, tests []int64) error {
 	marks, args := mysqldb.In(tests, to, from, t.lab.LabID())
 	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ?"+
@@ -92,7 +94,7 @@ func (t *transaction) cancel(ctx context.Context, billID int64) error {
 	return mysqldb.Wrap("cancel bill", one(result, err))
 }
 
-// log appends to the activity log.
+// log appends entries to the activity log.
 func (t *transaction) log(ctx context.Context, entries []activitylog.Entry) error {
 	for _, e := range entries {
 		if _, err := activitylog.Append(ctx, t.tx, t.lab, e); err != nil {
@@ -102,7 +104,7 @@ func (t *transaction) log(ctx context.Context, entries []activitylog.Entry) erro
 	return nil
 }
 
-// smartReports returns the ids of the bill's active reports of all results.
+// smartReports returns the ids of the bill's active reports that were created from its results.
 func (t *transaction) smartReports(ctx context.Context, billID int64) ([]int64, error) {
 	query := "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0 AND category = ?" + t.lock()
 	ids, err := mysqldb.Collect(ctx, t.tx, query, []any{billID, bill.SmartReport},
@@ -110,7 +112,7 @@ func (t *transaction) smartReports(ctx context.Context, billID int64) ([]int64, 
 	return ids, mysqldb.Wrap("read attachments", err)
 }
 
-// activate switches attachments of the bill on or off.
+// activate activates or deactivates attachments of the bill.
 func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, active bool) error {
 	if len(ids) == 0 {
 		return nil
@@ -123,7 +125,8 @@ func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, a
 
 func one(result sql.Result, err error) error { return exactly(1, result, err) }
 
-// exactly refuses a statement that touched another number of rows: what was checked under the lock is no longer so.
+// exactly returns an error if a statement changed another number of rows, because the state checked under the lock then
+// no longer holds.
 func exactly(want int, result sql.Result, err error) error {
 	if err != nil {
 		return err

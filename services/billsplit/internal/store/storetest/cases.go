@@ -15,10 +15,10 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/mysql"
 )
 
-// Asha is the actor of tests.
+// Asha is the lab user who acts in tests.
 var Asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
-// Counts counts what the use cases observe, and the patients whose change was announced.
+// Counts counts the events of the use cases, and the patients whose change was announced.
 type Counts struct{ Executions, Replays, Refusals, Merges, Changes atomic.Int64 }
 
 var (
@@ -27,22 +27,22 @@ var (
 	_ family.Observer  = (*Counts)(nil)
 )
 
-// Validated is not counted.
+// Validated counts nothing.
 func (c *Counts) Validated(bool) {}
 
-// Calculated is not counted.
+// Calculated counts nothing.
 func (c *Counts) Calculated(bool) {}
 
 // Executed counts a split.
 func (c *Counts) Executed(int) { c.Executions.Add(1) }
 
-// Replayed counts a repeated answer.
+// Replayed counts a repeated response.
 func (c *Counts) Replayed() { c.Replays.Add(1) }
 
-// Refused counts a refusal.
+// Refused counts a rejected split.
 func (c *Counts) Refused([]bill.Failure) { c.Refusals.Add(1) }
 
-// Took is not counted.
+// Took counts nothing.
 func (c *Counts) Took(string, time.Duration) {}
 
 // Merged counts a split that was undone.
@@ -71,12 +71,12 @@ func NewCases(t testing.TB, s *mysql.Store) Cases {
 	return Cases{splitter, family.NewMerger(s, counts, clock.System{}, counts), counts, Lab(t, 12)}
 }
 
-// Split moves tests of the original bill to a new one.
+// Split moves tests of the original bill to a new bill.
 func (c Cases) Split(ctx context.Context, key string, tests ...int64) (split.Result, error) {
 	return c.Execute(ctx, c.Request(key, tests...))
 }
 
-// Request is a request to move tests of the original bill.
+// Request returns a request to move tests of the original bill.
 func (c Cases) Request(key string, tests ...int64) split.Request {
 	return split.Request{Lab: c.lab, BillID: Original, Tests: tests, Source: bill.OrgPay, Actor: Asha, Key: key}
 }

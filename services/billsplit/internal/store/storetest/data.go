@@ -2,15 +2,15 @@ package storetest
 
 import "github.com/labplatform/labplatform/services/billsplit/internal/bill"
 
-// The bills of Worked. Theirs is laboratory 13's.
+// Bills of Worked. Theirs belongs to laboratory 13.
 const (
 	Original int64 = 9001
 	Theirs   int64 = 9002
 	Patient  int64 = 501
 )
 
-// Worked is the bill of the worked example: tests 101 and 102, profile 103 with children 104 and 105, of which 105 is
-// dismissed. Every test has a report.
+// Worked returns the state of the worked example: a bill with tests 101 and 102, and profile 103 with children 104 and
+// 105, of which 105 is dismissed. Every test has a report.
 func Worked() State {
 	s := NewState()
 	s.Bills[Original] = Bill{LabID: 12, Bill: bill.Bill{

@@ -1,4 +1,4 @@
-// Package storetest opens the databases that the tests of this service stand on, and compares what they hold.
+// Package storetest opens databases for the tests of this service, and compares their content.
 package storetest
 
 import (
@@ -15,7 +15,7 @@ import (
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(nil), Schemas: migrations.Schemas()}
 
-// Database is a store with the database of a test.
+// Database is a test database with a store over it.
 type Database struct {
 	*mysql.Store
 
@@ -24,7 +24,7 @@ type Database struct {
 	t   testing.TB
 }
 
-// Open returns a new database that holds s.
+// Open returns a new test database with the content s.
 func Open(t testing.TB, s State) Database {
 	t.Helper()
 	db, dsn := template.Open(t)
@@ -32,7 +32,7 @@ func Open(t testing.TB, s State) Database {
 	return Database{Store(t, db), db, dsn, t}
 }
 
-// Reset replaces what the database holds: for tests that need many databases one after the other.
+// Reset replaces the content of the database, for tests that need many databases one after the other.
 func (d Database) Reset(s State) {
 	d.t.Helper()
 	for _, table := range []string{"billing", "billingInfo", "labReportRelation", "bill_attachment", "ActivityLog",
@@ -50,13 +50,13 @@ func Store(t testing.TB, db *sql.DB) *mysql.Store {
 	return store
 }
 
-// Dump returns everything that the database holds.
+// Dump returns the content of the database.
 func (d Database) Dump() State {
 	d.t.Helper()
 	return dump(d.t, d.DB)
 }
 
-// Exec executes a statement, as another program would.
+// Exec executes a statement as another program would.
 func (d Database) Exec(statement string, args ...any) {
 	d.t.Helper()
 	if _, err := d.DB.ExecContext(d.t.Context(), statement, args...); err != nil {
@@ -64,7 +64,7 @@ func (d Database) Exec(statement string, args ...any) {
 	}
 }
 
-// ChangeTest edits a billed test, as another program would.
+// ChangeTest changes a billed test as another program would.
 func (d Database) ChangeTest(id int64, edit func(*bill.Row)) {
 	d.t.Helper()
 	r := d.Dump().Tests[id].Row

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// dump reads what a database holds. Guarded tables are not read: nothing writes them. Nor are the times of bills,
-// because the clock of the tests is the system's.
+// dump reads the content of a database. It omits guarded tables, which the service does not write, and the times of
+// bills, because tests use the system's clock.
 func dump(t testing.TB, db *sql.DB) State {
 	t.Helper()
 	s := NewState()
@@ -129,7 +129,7 @@ func each(t testing.TB, db *sql.DB, query string, scan func(*sql.Rows) error) {
 	must(t, rows.Err())
 }
 
-// Plain returns a state without what a dump leaves out.
+// Plain returns a state without the parts that a dump omits.
 func Plain(s State) State {
 	s = s.Clone()
 	s.Guards, s.SwitchedOff = nil, nil

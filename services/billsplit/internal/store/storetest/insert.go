@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// BilledAt is when every inserted bill was made.
+// BilledAt is the creation time of every inserted bill.
 var BilledAt = time.Date(2026, 3, 30, 12, 30, 0, 0, time.UTC)
 
 // Insert writes a state into a database.
@@ -15,7 +15,7 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
 	must(t, err)
-	defer func() { _ = tx.Rollback() }() // unless it is committed
+	defer func() { _ = tx.Rollback() }() // has no effect after a commit
 	exec := func(statement string, args ...any) {
 		t.Helper()
 		if _, err := tx.ExecContext(t.Context(), statement, args...); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 )
 
-// State is everything that a database of bills holds, as the tests write and compare it.
+// State is the content of a database of bills, as tests write and compare it.
 type State struct {
 	Bills       map[int64]Bill
 	Tests       map[int64]Test   // by row id
@@ -17,7 +17,7 @@ type State struct {
 	Attachments map[int64]Attachment
 	Guards      map[string][]GuardRow // by table
 	Counters    map[int64]int64       // by laboratory
-	SwitchedOff map[int64]bool        // laboratories that do not split
+	SwitchedOff map[int64]bool        // laboratories whose own switch is off
 	Splits      []family.Record
 	Log         []activitylog.Entry
 }
@@ -29,15 +29,15 @@ type Bill struct {
 	LabID int64
 }
 
-// Test is a row with its bill.
+// Test is a billed test with its bill.
 type Test struct {
 	bill.Row
 
 	BillID int64
-	Name   string // of the test, in the laboratory's list
+	Name   string // name of the test in the laboratory's list
 }
 
-// Report is a report of a test.
+// Report is a report about a billed test.
 type Report struct{ LabID, BillID, TestID int64 }
 
 // Attachment is a file of a bill.
@@ -47,7 +47,7 @@ type Attachment struct {
 	Active   bool
 }
 
-// GuardRow is a row of a guarded table; TestID 0 names none.
+// GuardRow is a row of a guarded table. A TestID of 0 names no test.
 type GuardRow struct{ BillID, TestID int64 }
 
 // NewState returns an empty state.
@@ -58,7 +58,7 @@ func NewState() State {
 	}
 }
 
-// Clone returns a copy: changes to its maps and lists do not change s.
+// Clone returns a deep copy.
 func (s State) Clone() State {
 	s.Bills, s.Tests, s.Reports = maps.Clone(s.Bills), maps.Clone(s.Tests), maps.Clone(s.Reports)
 	s.Attachments, s.Guards = maps.Clone(s.Attachments), maps.Clone(s.Guards)

@@ -1,4 +1,4 @@
-// Package migrations holds the tables of the cell counter service, as goose SQL files.
+// Package migrations contains the tables of the cell counter service as goose SQL files.
 package migrations
 
 import (
@@ -7,12 +7,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// Files holds the migrations in order.
+// Files holds the migrations in the order of their application.
 //
 //go:embed *.sql
 var Files embed.FS
 
-// Schemas lists all tables of the service, in the order of creation.
+// Schemas returns all tables of the service in the order in which they are created.
 func Schemas() []mysqldb.Schema {
 	return []mysqldb.Schema{{Service: "cellcounter", Files: Files}}
 }

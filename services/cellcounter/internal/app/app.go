@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/migrations"
 )
 
-// Service describes the process.
+// Service describes the cell counter process: its ports, its settings and how it is built and migrated.
 var Service = service.Standard[Config, *Config]{
 	Name: "cellcounter", Prefix: "CELL_COUNTER_", GRPCPort: 9005, AdminPort: 8005,
 	Summary: "maps keys and cells to report parameters, and computes differential counts",
@@ -38,7 +38,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	return nil
 }
 
-// migrate creates or updates the service's tables.
+// migrate checks the platform's tables and creates or updates the service's tables.
 func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)

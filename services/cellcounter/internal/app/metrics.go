@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
 )
 
-// metrics counts what the use cases and the transport report.
+// metrics holds the Prometheus metrics that the use cases and the transport update.
 type metrics struct {
 	saved   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec

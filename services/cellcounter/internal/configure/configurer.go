@@ -16,11 +16,11 @@ type Store interface {
 	// Cells returns all cells by id.
 	Cells(ctx context.Context) ([]mapping.Cell, error)
 	// ChangeMappings loads the facts of a scope under its lock, calls decide, and applies the decision, all or nothing. It
-	// returns a Conflict when the database considers a key or parameter equal to an existing one. decide may be called
-	// more than once.
+	// returns a Conflict if the database considers a key or parameter equal to an existing one. decide may be called more
+	// than once.
 	ChangeMappings(ctx context.Context, testID int64, owner mapping.Owner,
 		decide func(Facts) (Decision, error)) (Decision, error)
-	// Tests returns at most limit tests whose names contain a text, those with mapped keys first.
+	// Tests returns at most limit tests whose names contain name. Tests with mapped keys are first.
 	Tests(ctx context.Context, owner mapping.Owner, name string, limit int) ([]Test, error)
 	// Parameters returns the name of a test and the active parameters of its report, in their order.
 	Parameters(ctx context.Context, testID int64, owner mapping.Owner) (name string, list []Format, err error)
@@ -29,11 +29,11 @@ type Store interface {
 // View holds the mappings in effect for a test.
 type View struct {
 	Rows   []mapping.Row // sorted by order, then index
-	OwnLab bool          // false: the defaults
+	OwnLab bool          // false if the rows are the defaults
 	Target int
 }
 
-// Facts holds everything that a change of a scope depends on.
+// Facts holds all inputs of a change of a scope.
 type Facts struct {
 	Rows     []mapping.Row               // the scope's own mappings
 	Defaults []mapping.Row               // the default mappings of the test
@@ -41,34 +41,34 @@ type Facts struct {
 	Cells    map[int64]mapping.Cell      // all cells, by id
 }
 
-// Decision is the result of a change.
+// Decision holds the changes to make in a scope.
 type Decision struct {
-	Write      []mapping.Row // ID 0: a new row; other rows are updated and may exchange keys and parameters
+	Write      []mapping.Row // rows with ID 0 are new; other rows are updated and may exchange keys and parameters
 	Delete     []mapping.Row
-	Target     *int // nil: unchanged
+	Target     *int // nil: no change
 	DropTarget bool // remove the scope's target, so that the default target applies
 	By         authn.Actor
 	At         int64 // epoch seconds
 
 	Rows              []mapping.Row // all rows of the scope after the change
 	Inserted, Updated int
-	Warnings          []apperr.Field // about elements that were accepted
+	Warnings          []apperr.Field // warnings about accepted elements
 }
 
-// Observer counts changed mappings.
+// Observer counts the mappings that were changed.
 type Observer interface {
 	Saved(inserted, updated int)
 	Deleted(n int)
 }
 
-// Configurer is the use case. It is safe for concurrent use.
+// Configurer reads and changes mappings. Its methods may be called from several goroutines.
 type Configurer struct {
 	store    Store
 	clock    clock.Clock
 	observer Observer
 }
 
-// New returns the use case over store.
+// New returns a use case over store.
 func New(s Store, c clock.Clock, o Observer) *Configurer { return &Configurer{s, c, o} }
 
 // Read returns the mappings in effect for a test: those of the laboratory if it has any, otherwise the defaults.

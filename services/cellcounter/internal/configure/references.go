@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// resolve replaces each report_format_id by its parameter, sets whether its cell is counted in the total, and returns
-// an error for parameters that the test lacks.
+// resolve sets the parameter of each element from its report_format_id, and whether its cell is counted in the total.
+// It returns an error for parameters that the test does not have.
 func (w Write) resolve(
 	formats map[int64]mapping.Parameter, cells map[int64]mapping.Cell,
 ) ([]mapping.Change, error) {
@@ -48,8 +48,8 @@ func (w Write) resolve(
 	return changes, nil
 }
 
-// inTotal returns the change of an element with the default of its cell. A whole mapping of a nucleated red cell that
-// does not say otherwise counts it separately, whatever was stored.
+// inTotal returns the change with the default of its cell. If a complete mapping of a nucleated red cell has no
+// include_in_total, the cell is counted separately, whatever was stored.
 func (w Write) inTotal(c mapping.Change, cells map[int64]mapping.Cell) mapping.Change {
 	if c.CellID == nil {
 		return c
@@ -60,7 +60,7 @@ func (w Write) inTotal(c mapping.Change, cells map[int64]mapping.Cell) mapping.C
 	return c
 }
 
-// warnings returns a note for each element that counts nucleated red cells in the total.
+// warnings returns a warning for each element that counts nucleated red cells in the total.
 func (w Write) warnings(cells map[int64]mapping.Cell, written []mapping.Row) []apperr.Field {
 	var notes []apperr.Field
 	for i, row := range written {

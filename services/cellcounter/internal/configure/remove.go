@@ -32,10 +32,11 @@ func (c *Configurer) Reset(ctx context.Context, testID int64, owner mapping.Owne
 	return len(d.Delete), view, err
 }
 
-// DecideReset deletes the scope's own mappings and its target.
+// DecideReset returns the decision that deletes the scope's own mappings and its target.
 func DecideReset(f Facts) (Decision, error) { return Decision{Delete: f.Rows, DropTarget: true}, nil }
 
-// Remove deletes the mapping of one key and returns the remaining mappings of the scope. Errors: NotFound.
+// Remove deletes the mapping of one key and returns the remaining mappings of the scope. It returns NotFound if the key
+// is not mapped.
 func (c *Configurer) Remove(
 	ctx context.Context, testID int64, owner mapping.Owner, key mapping.Key,
 ) ([]mapping.Row, error) {

@@ -6,15 +6,15 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// MaxTests bounds a list of tests.
+// MaxTests is the maximum number of tests in a list.
 const MaxTests = 50
 
 // Test is a test to whose parameters keys can be mapped.
 type Test struct {
 	ID          int64
 	Name        string
-	Own         bool // the owner mapped keys
-	HasDefaults bool // there are default mappings
+	Own         bool // the owner has mapped keys
+	HasDefaults bool // default mappings exist
 }
 
 // Format is a parameter of a test's report.
@@ -25,8 +25,8 @@ type Format struct {
 	Name, Unit string
 }
 
-// Tests returns the owner's and the platform's tests whose names contain a text, in any case, those with mapped keys
-// first: at most MaxTests. more reports whether there are others.
+// Tests returns at most MaxTests of the owner's and the platform's tests whose names contain name, ignoring case. Tests
+// with mapped keys are first. more reports whether there are others.
 func (c *Configurer) Tests(ctx context.Context, owner mapping.Owner, name string) (list []Test, more bool, err error) {
 	list, err = c.store.Tests(ctx, owner, name, MaxTests+1)
 	if len(list) > MaxTests {

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// Bounds of a write.
+// Limits of a write.
 const (
 	MaxElements = 500
 	MinTarget   = 1
@@ -25,20 +25,19 @@ type Write struct {
 	Elements []Element
 	// Complete requires each element to have a key, a cell and a parameter.
 	Complete bool
-	// CopyDefaults makes a laboratory's first write start from a copy of the defaults.
+	// CopyDefaults makes a laboratory's first write begin with a copy of the defaults.
 	CopyDefaults bool
-	Target       *int // nil: unchanged
+	Target       *int // nil: no change
 	Actor        authn.Actor
 }
 
-// Element is one mapping of a request; nil fields are not given. FormatID identifies the parameter by its report
-// format.
+// Element is one mapping of a request. Nil fields are absent. FormatID identifies the parameter by its report format.
 type Element struct {
 	mapping.Change
 	FormatID *int64
 }
 
-// Write changes the scope, all or nothing, and returns the decision that was applied.
+// Write changes the scope, all or nothing, and returns the applied decision.
 func (c *Configurer) Write(ctx context.Context, w Write) (Decision, error) {
 	if err := w.check(); err != nil {
 		return Decision{}, err
@@ -76,7 +75,7 @@ func (w Write) check() error {
 	return nil
 }
 
-// incomplete returns the first field that the element lacks.
+// incomplete returns the first required field that the element lacks, with a message.
 func (e Element) incomplete(complete bool) (field, message string) {
 	switch {
 	case !complete && e.Key == nil && e.Parameter == nil && e.FormatID == nil:
@@ -91,8 +90,8 @@ func (e Element) incomplete(complete bool) (field, message string) {
 	return "", ""
 }
 
-// Decide applies the write to the scope's mappings. With CopyDefaults a laboratory without mappings starts from a copy
-// of the defaults, all of whose rows are new.
+// Decide applies the write to the scope's mappings. With CopyDefaults, a laboratory without mappings begins with a copy
+// of the defaults as new rows.
 func (w Write) Decide(f Facts, now time.Time) (Decision, error) {
 	rows, copied := f.Rows, false
 	if len(rows) == 0 && w.CopyDefaults && !w.Owner.AreDefaults() {

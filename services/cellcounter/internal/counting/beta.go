@@ -2,12 +2,12 @@ package counting
 
 import "math"
 
-// atMost returns the probability of k or fewer successes in n trials of probability p, 0 ≤ k < n: the regularised
+// atMost returns the probability of at most k successes in n trials with probability p, for 0 ≤ k < n: the regularised
 // incomplete beta function I(1-p; n-k, k+1).
 func atMost(k, n int, p float64) float64 { return beta(1-p, float64(n-k), float64(k+1)) }
 
 // beta returns the regularised incomplete beta function, computed by its continued fraction (DLMF 8.17.22). The
-// fraction converges fast for x below the mean; above it the symmetry of the function is used.
+// fraction converges fast for x below the mean; above it, the symmetry of the function is used.
 func beta(x, a, b float64) float64 {
 	switch {
 	case x <= 0:
@@ -28,7 +28,7 @@ func beta(x, a, b float64) float64 {
 const (
 	maxTerms  = 1000 // 100 suffice for 10,000 cells
 	precision = 1e-12
-	tiny      = 1e-300 // replaces zero as a divisor
+	tiny      = 1e-300 // replaces a divisor of zero
 )
 
 // fraction returns the continued fraction of beta, by Lentz's method as modified by Thompson and Barnett, and the

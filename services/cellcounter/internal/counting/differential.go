@@ -10,7 +10,7 @@ import (
 type Tally struct {
 	CellID int64
 	Count  int
-	// InTotal is false for a cell that is not part of the 100 %.
+	// InTotal is false for a cell that does not count in the 100 %.
 	InTotal bool
 	// NucleatedRed is true for nucleated red cells, which instruments count as white cells.
 	NucleatedRed bool
@@ -21,26 +21,26 @@ type Share struct {
 	CellID  int64
 	Count   int
 	InTotal bool
-	// Percent is in units of 10^-decimals per cent. The shares of the cells in the total add up to exactly 100 %. For a
-	// cell outside the total it is the number per 100 cells of the total, which may exceed 100.
+	// Percent is in units of 10^-decimals per cent. The shares of the cells in the total add up to exactly 100 %. For
+	// other cells, it is the number per 100 cells of the total, which may exceed 100.
 	Percent int
-	// Absolute is the cell's concentration, in the unit of the white cell count; NaN without a white cell count.
+	// Absolute is the cell's concentration in the unit of the white cell count; NaN without one.
 	Absolute float64
 }
 
 // Differential is the result of a count.
 type Differential struct {
-	Total  int // cells in the total
+	Total  int // number of cells in the total
 	Shares []Share
-	// CorrectedWBC is the white cell count without the nucleated red cells that the instrument counted as white cells;
-	// NaN without a white cell count.
+	// CorrectedWBC is the white cell count minus the nucleated red cells that the instrument counted as white cells; NaN
+	// without a white cell count.
 	CorrectedWBC float64
 }
 
 // WBC is a measured white cell count, in any unit of concentration.
 type WBC struct {
-	Value float64 // NaN when unknown
-	// Corrected is true when the instrument has already excluded nucleated red cells.
+	Value float64 // NaN if unknown
+	// Corrected is set if the instrument has already excluded nucleated red cells.
 	Corrected bool
 }
 
@@ -82,15 +82,15 @@ func Of(tallies []Tally, wbc WBC, decimals int) Differential {
 }
 
 // CorrectedWBC returns a white cell count without nucleated red cells: WBC × 100 ÷ (100 + NRBC per 100 white cells),
-// the formula of Dacie and Lewis, Practical Haematology, chapter 3. red nucleated red cells were counted beside white
-// ones, of which there is at least one; with whole numbers nothing is rounded twice.
+// the formula of Dacie and Lewis, Practical Haematology, chapter 3. red and white are the counted nucleated red cells
+// and white cells; white is at least one. With whole numbers, nothing is rounded twice.
 func CorrectedWBC(wbc float64, red, white int) float64 {
 	return wbc * float64(white) / float64(white+red)
 }
 
 // apportion distributes whole units over the tallies in the total by largest remainder (Hamilton's method), so that the
-// rounded parts add up to the whole. Of equal remainders the larger count wins, then the smaller cell id, so that equal
-// counts always have the same differential.
+// rounded parts add up to whole. Of equal remainders, the larger count is rounded up first, then the smaller cell id,
+// so that equal counts always give the same differential.
 func apportion(tallies []Tally, total, whole int) []int {
 	parts := make([]int, len(tallies))
 	if total == 0 {

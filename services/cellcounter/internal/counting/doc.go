@@ -1,3 +1,3 @@
-// Package counting computes manual differential counts, so that every client shows the same numbers. All functions are
-// pure.
+// Package counting computes manual differential counts, so that all clients show the same numbers. Its functions do no
+// I/O.
 package counting

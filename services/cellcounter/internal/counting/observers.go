@@ -6,8 +6,8 @@ const confidence = 0.95
 // Agreement compares one cell's share in the counts of two observers.
 type Agreement struct {
 	CellID        int64
-	First, Second float64 // per cent
-	Lower, Upper  float64 // per cent: the range in which the second observer's share lies by chance
+	First, Second float64 // in per cent
+	Lower, Upper  float64 // in per cent: the range in which the second observer's share lies by chance
 	WithinChance  bool
 }
 
@@ -64,13 +64,13 @@ func inTotal(tallies []Tally, order []int64) (sums, []int64) {
 	return s, order
 }
 
-// Interval is a range in per cent.
+// Interval is a range in per cent, inclusive at both ends.
 type Interval struct{ Lower, Upper float64 }
 
 func (i Interval) contains(percent float64) bool { return i.Lower <= percent && percent <= i.Upper }
 
-// Limits returns the exact 95 per cent confidence limits of a share, when k of n cells were counted. For n = 0
-// they are 0 and 100 %.
+// Limits returns the exact 95 per cent confidence limits of a share if k of n cells were counted. For n = 0 they are 0
+// and 100 %.
 func Limits(k, n int) Interval {
 	if n == 0 {
 		return Interval{0, 100}

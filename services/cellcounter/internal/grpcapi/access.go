@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// A user needs one of these permissions to change a laboratory's mappings.
+// Permissions to change a laboratory's mappings. A user needs one of them.
 const (
 	permissionConfigure = "cell_counter_configure"
 	permissionEdit      = "cell_counter_edit"
@@ -16,7 +16,7 @@ const (
 // DefaultScope selects the scope of a write without a lab_id.
 type DefaultScope string
 
-// The values of CELL_COUNTER_DEFAULT_SCOPE.
+// Values of CELL_COUNTER_DEFAULT_SCOPE.
 const (
 	DefaultIsGlobal  DefaultScope = "global"  // the defaults of all laboratories
 	DefaultIsSession DefaultScope = "session" // the session's laboratory
@@ -77,13 +77,14 @@ func (d DefaultScope) writes(p authn.Principal, named int64) (mapping.Owner, err
 	return owner, nil
 }
 
-// mayChange reports whether the caller may change the mappings of a laboratory that it may name.
+// mayChange reports whether the caller may change the owner's mappings. The caller must already be permitted to name
+// the owner.
 func mayChange(p authn.Principal, owner mapping.Owner) bool {
 	return !owner.AreDefaults() && (p.Has(permissionConfigure) || p.Has(permissionEdit))
 }
 
-// counts returns the reports for which the caller may count: all of the laboratory for staff and department doctors,
-// and those of their own bills for referring doctors.
+// counts returns the reports for which the caller may count: all of the laboratory for staff and department doctors;
+// for referring doctors, those on their own bills.
 func counts(p authn.Principal) (observe.Access, error) {
 	lab, err := p.Scope(0)
 	if err != nil {
@@ -96,7 +97,7 @@ func counts(p authn.Principal) (observe.Access, error) {
 	return observe.Access{Lab: lab, OwnBills: ownBills, DoctorID: doctorID}, nil
 }
 
-// oneLab returns the laboratory named in either of two places of a request, 0 if neither has one, or an error if they
+// oneLab returns the laboratory that the query or the body of a request names; 0 if neither does; an error if they
 // differ.
 func oneLab(query, body *int64) (int64, error) {
 	switch {

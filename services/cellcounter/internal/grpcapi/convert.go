@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// elementsOf decodes the elements of a write. Its error has one field for each invalid value.
+// elementsOf converts the elements of a write. The error has one field for each invalid value.
 func elementsOf(in []*cellcounterv1.MappingInput) ([]configure.Element, error) {
 	elements := make([]configure.Element, len(in))
 	var fields []apperr.Field

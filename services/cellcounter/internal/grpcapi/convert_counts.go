@@ -27,7 +27,7 @@ func differentialOf(d counting.Differential, decimals int) *cellcounterv1.Comput
 	return out
 }
 
-// known returns nil for NaN, so that the JSON has null for a number that cannot be computed.
+// known returns x, or nil for NaN, so that the JSON has null for a number that cannot be computed.
 func known(x float64) *float64 {
 	if math.IsNaN(x) {
 		return nil

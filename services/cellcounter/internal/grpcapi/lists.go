@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 )
 
-const maxName = 64 // characters of a part of a test's name
+const maxName = 64 // maximum characters of the searched part of a test's name
 
 // ListTests lists tests by name.
 func (s *Server) ListTests(

@@ -16,7 +16,7 @@ func (s *Server) GetMappings(
 	in *cellcounterv1.GetMappingsRequest,
 ) (*cellcounterv1.GetMappingsResponse, error) {
 	defer s.begin(ctx, opRead, in.GetTestId(), 0)()
-	named, err := oneLab(in.LabId, nil) //nolint:protogetter // absent is not 0
+	named, err := oneLab(in.LabId, nil) //nolint:protogetter // absent differs from 0
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Server) GetMappings(
 	return viewed(view), nil
 }
 
-// SaveMappings inserts or updates whole mappings.
+// SaveMappings inserts or replaces complete mappings.
 func (s *Server) SaveMappings(
 	ctx context.Context,
 	in *cellcounterv1.SaveMappingsRequest,
@@ -67,12 +67,13 @@ func (s *Server) PatchMappings(
 // confirmReset is the value of confirm that deletes all mappings of a laboratory.
 const confirmReset = "reset"
 
-// errUnconfirmed is for a path that ends after the test: an address with the key . or .. is shortened to it on its way.
+// errUnconfirmed is returned for a path that ends after the test, unless the request confirms the reset. Such a path
+// may be that of the keys . or .., because clients shorten these.
 var errUnconfirmed = apperr.InvalidField("confirm", "Without a key this deletes all mappings of the laboratory for this test;"+
 	" add ?confirm=reset to do so, or name the key as ?key=")
 
-// ResetMappings deletes a laboratory's own mappings, so that the defaults apply, or the mapping of the key in the
-// query.
+// ResetMappings deletes a laboratory's own mappings, so that the defaults apply. If the query has a key, it deletes
+// only that key's mapping.
 func (s *Server) ResetMappings(
 	ctx context.Context, in *cellcounterv1.ResetMappingsRequest,
 ) (*cellcounterv1.ResetMappingsResponse, error) {
@@ -133,7 +134,8 @@ func (s *Server) DeleteMapping(
 	}, nil
 }
 
-// changes returns the test and the owner of the mappings that the caller may change.
+// changes returns the test and the owner whose mappings the request changes, or an error if the caller may not change
+// them.
 func (s *Server) changes(ctx context.Context, testID int64, queryLab, bodyLab *int64) (mapping.Owner, error) {
 	named, err := oneLab(queryLab, bodyLab)
 	if err != nil {
@@ -177,7 +179,7 @@ func (s *Server) write(
 	return s.d.Configurer.Write(ctx, w)
 }
 
-// ListCells lists the cells. The session needs a laboratory.
+// ListCells lists all cells. The caller needs a laboratory.
 func (s *Server) ListCells(
 	ctx context.Context,
 	_ *cellcounterv1.ListCellsRequest,

@@ -1,5 +1,5 @@
-// Package grpcapi implements the gRPC interface of the cell counter: it decodes requests, checks access, calls the use
-// cases and encodes their results.
+// Package grpcapi serves the gRPC API of the cell counter: it decodes requests, checks access, calls the use cases and
+// encodes their results.
 package grpcapi
 
 import (
@@ -21,7 +21,7 @@ type Observer interface {
 	Took(operation string, d time.Duration)
 }
 
-// The values of the label operation.
+// Values of the label operation.
 const (
 	opRead         = "read"
 	opWrite        = "write"
@@ -52,18 +52,18 @@ type Deps struct {
 	Observer     Observer
 }
 
-// Server serves CellCounterService.
+// Server serves the RPCs of CellCounterService.
 type Server struct {
 	cellcounterv1.UnimplementedCellCounterServiceServer
 
 	d Deps
 }
 
-// New returns the server.
+// New returns a server with the dependencies d.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// begin adds the laboratory, the test and the report to the span and starts the measurement of the operation; the
-// caller defers done. A test or report of 0 is left out.
+// begin adds the laboratory, the test and the report to the span and starts to measure the operation. The caller defers
+// done. A test or report of 0 is omitted.
 func (s *Server) begin(ctx context.Context, operation string, testID, reportID int64) (done func()) {
 	attributes := []attribute.KeyValue{attribute.Int64("lab.id", authn.FromContext(ctx).LabID)}
 	if testID != 0 {

@@ -6,17 +6,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Change is an element of a write. A nil field keeps its value, or is required in a new mapping.
+// Change is the change that an element of a write makes to a mapping. A nil field keeps its value; in a new mapping, it
+// is an error.
 type Change struct {
 	Key            *Key
 	Parameter      *Parameter
 	CellID         *int64
 	IncludeInTotal *bool
-	// Default is the IncludeInTotal of a mapping that is new or gets another cell, when the change does not say.
+	// Default is the IncludeInTotal of a mapping that is new or gets another cell, if the change itself has none.
 	Default bool
 }
 
-// apply returns row with the change; a nil row is a new mapping. The error names a required field that is missing.
+// apply returns row after the change. A nil row is a new mapping. The error names a required field that is missing.
 func (c Change) apply(row *Row) (Row, error) {
 	var result Row
 	if row != nil {
@@ -51,7 +52,7 @@ func (c Change) apply(row *Row) (Row, error) {
 	return result, nil
 }
 
-// missing is the error for a field that a new mapping requires and the change lacks.
+// missing is the error for a required field of a new mapping that the change lacks.
 type missing struct{ field string }
 
 func (m missing) Error() string { return m.field + " is required for a new mapping" }

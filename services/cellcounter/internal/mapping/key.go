@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-const maxKeyLength = 16 // characters, the width of the column
+const maxKeyLength = 16 // in characters, the width of the column
 
 // reserved keys control the counter: undo, leave, finish, next field.
 var reserved = map[string]bool{"backspace": true, "escape": true, "enter": true, "tab": true}
 
-// unusable keys never arrive as one press of their own, or leave the page.
+// unusable keys are never reported as a single key press, or leave the page.
 var unusable = map[string]bool{
 	"dead": true, "process": true, "unidentified": true, "compose": true, "shift": true, "control": true, "alt": true,
 	"altgraph": true, "meta": true, "fn": true, "capslock": true, "numlock": true, "scrolllock": true, "f5": true,
@@ -21,7 +21,7 @@ var unusable = map[string]bool{
 // Key is the name of a key of a keyboard, as the browser's KeyboardEvent.key names it: a, 1, F2, Space.
 type Key struct{ name string }
 
-// NewKey returns the key called name. The text of its error is shown to users.
+// NewKey returns the key with a name. The text of its error is shown to users.
 func NewKey(name string) (Key, error) {
 	trimmed := strings.TrimSpace(name)
 	if trimmed == "" && name != "" {
@@ -47,14 +47,14 @@ func NewKey(name string) (Key, error) {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }
 
-// StoredKey returns the key of a stored name, which needs no check.
+// StoredKey returns the key of a name from the database, without checking it.
 func StoredKey(name string) Key { return Key{name} }
 
-// String returns the name as it was given to NewKey.
+// String returns the name that was passed to NewKey or StoredKey.
 func (k Key) String() string { return k.name }
 
 // fold returns the form in which keys are compared. It ignores case, because Caps Lock must not change a count.
 func (k Key) fold() string { return strings.ToLower(k.name) }
 
-// Is reports whether both are the same key, regardless of Caps Lock.
+// Is reports whether both are the same key, ignoring case.
 func (k Key) Is(other Key) bool { return k.fold() == other.fold() }

@@ -9,7 +9,7 @@ import (
 // Parameter identifies a parameter by its position in a test's report format.
 type Parameter struct{ Index, Order int }
 
-// String returns the parameter as it is shown in messages.
+// String formats the parameter for messages.
 func (p Parameter) String() string { return fmt.Sprintf("index %d, order %d", p.Index, p.Order) }
 
 // Mapping assigns a cell and a parameter to a key.
@@ -17,11 +17,11 @@ type Mapping struct {
 	Key       Key
 	CellID    int64
 	Parameter Parameter
-	// IncludeInTotal is false for a cell counted outside the 100 %, such as nucleated red cells.
+	// IncludeInTotal is false for a cell that is counted outside the 100 %, such as a nucleated red cell.
 	IncludeInTotal bool
 }
 
-// Row is a stored mapping. ID is 0 for one that is not stored yet.
+// Row is a stored mapping. ID is 0 if it is not stored yet.
 type Row struct {
 	ID int64
 	Mapping
@@ -41,7 +41,7 @@ type Cell struct {
 	UpdatedAt    int64 // epoch seconds
 }
 
-// ByID returns the cells by their ids.
+// ByID returns a map from id to cell.
 func ByID(cells []Cell) map[int64]Cell {
 	found := make(map[int64]Cell, len(cells))
 	for _, c := range cells {
@@ -50,15 +50,15 @@ func ByID(cells []Cell) map[int64]Cell {
 	return found
 }
 
-// InTotal reports whether the cell is counted in the total unless someone says otherwise. Nucleated red cells are no
-// white cells, and are reported per 100 of these (CLSI H20-A2, 2007, 8.4).
+// InTotal returns the default of whether the cell is counted in the total. Nucleated red cells are not white cells, and
+// are reported per 100 white cells (CLSI H20-A2, 2007, 8.4).
 func (c Cell) InTotal() bool { return !c.NucleatedRed }
 
-// InTotalNote is shown when someone counts nucleated red cells in the total.
+// InTotalNote is the warning that is shown if nucleated red cells are counted in the total.
 const InTotalNote = "nucleated red cells are in the total: percentages then include them, and the white cell count is not" +
 	" corrected for them; leave include_in_total out to count them separately"
 
-// DefaultTarget is the number of cells at which a count ends, unless the scope sets another.
+// DefaultTarget is the number of cells at which a count ends, unless the scope has another target.
 const DefaultTarget = 100
 
 // ErrNoTest is returned for a test that does not exist in the laboratory.

@@ -7,12 +7,12 @@ type matching struct {
 	present   []Row
 	changes   []Change
 	edges     []edge // by element
-	rowOf     []int  // by element: the row that it updates; -1: a new mapping
-	elementOf []int  // by row: the element that updates it; -1: none
-	named     []int  // by row: an element that names it; -1: none
+	rowOf     []int  // by element: the row that it updates; -1 for a new mapping
+	elementOf []int  // by row: the element that updates it; -1 if none does
+	named     []int  // by row: an element that names it; -1 if none does
 }
 
-// edge holds the rows that an element names, by key and by parameter; -1: none.
+// edge holds the rows that an element names by its key and by its parameter; -1 means none.
 type edge struct{ byKey, byParameter int }
 
 func newMatching(present []Row, changes []Change) *matching {
@@ -37,7 +37,7 @@ func newMatching(present []Row, changes []Change) *matching {
 			}
 		}
 	}
-	// An element prefers the row of its key, so that a partial element changes the mapping of the key that it names.
+	// An element prefers the row with its key, so that an incomplete element changes the mapping of the key that it names.
 	for i, e := range m.edges {
 		if e.byKey >= 0 {
 			m.assign(i, e.byKey)
@@ -51,7 +51,8 @@ func newMatching(present []Row, changes []Change) *matching {
 	return m
 }
 
-// augment finds an element for row, by moving other elements to the second row that they name.
+// augment finds an element that updates row, by moving other elements to the second row that they name. It reports
+// whether it found one.
 func (m *matching) augment(row int, seen map[int]bool) bool {
 	for i, e := range m.edges {
 		if seen[i] || (e.byKey != row && e.byParameter != row) {
@@ -69,7 +70,8 @@ func (m *matching) augment(row int, seen map[int]bool) bool {
 
 func (m *matching) assign(element, row int) { m.rowOf[element], m.elementOf[row] = row, element }
 
-// unmatchedRow returns a row that would be lost and the element that names it and another row, or -1 if there is none.
+// unmatchedRow returns a row that no element would update, and the element that names this row and another one; -1 if
+// there is none.
 func (m *matching) unmatchedRow() (row, element int) {
 	for r, i := range m.named {
 		if i >= 0 && m.elementOf[r] < 0 {

@@ -2,8 +2,8 @@ package mapping
 
 import "github.com/labplatform/labplatform/pkg/authn"
 
-// Owner is the owner of mappings: one laboratory, or all laboratories, which share the defaults. The zero Owner is
-// neither, so that a laboratory id that was never set cannot select the defaults.
+// Owner is the owner of mappings: one laboratory, or all laboratories, which share the defaults. The zero Owner is none
+// of them, so that a laboratory id that was never set cannot select the defaults.
 type Owner struct {
 	lab      authn.LabScope
 	defaults bool

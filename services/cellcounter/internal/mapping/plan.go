@@ -10,13 +10,13 @@ import (
 
 // Plan is the effect of a write on a scope.
 type Plan struct {
-	// Write has the row of each element. An updated row keeps its id, so that one request can exchange keys.
+	// Write holds the row of each element. An updated row keeps its id, so that one request can exchange keys.
 	Write []Row
-	// Previous has the row that each element updates, nil for a new row.
+	// Previous holds the row that each element updates; nil for a new row.
 	Previous []*Row
 	Inserted int
 	Updated  int
-	// Result has all rows of the scope after the write, ordered by parameter.
+	// Result holds all rows of the scope after the write, ordered by parameter.
 	Result []Row
 }
 
@@ -35,7 +35,7 @@ func NewPlan(present []Row, changes []Change) (Plan, error) {
 	return m.plan()
 }
 
-// plan applies each element to its row.
+// plan returns the result of applying each element to its row.
 func (m *matching) plan() (Plan, error) {
 	var p Plan
 	var fields []apperr.Field
@@ -74,8 +74,8 @@ func (p Parameter) compare(q Parameter) int {
 	return p.Index - q.Index
 }
 
-// unique returns a Conflict if a key or a parameter occurs twice in the result. This happens if an element gives only a
-// key and keeps the stored parameter of its row, and another element moves to that parameter; or the other way round.
+// unique returns a Conflict if a key or a parameter occurs twice in the result. An example: an element has only a key,
+// so its row keeps the stored parameter, and another element moves to that parameter.
 func unique(rows []Row) error {
 	keys, parameters := map[string]Row{}, map[Parameter]Row{}
 	for _, row := range rows {
@@ -102,7 +102,7 @@ func ParameterTaken(p Parameter) error {
 		"the parameter (%s) is already mapped to another key; change that mapping first, or send both together", p)
 }
 
-// conflict returns the error for an element that would update two rows at once.
+// conflict returns the error for an element that names two rows, one of which would be lost.
 func conflict(present []Row, edge edge, change Change) error {
 	return apperr.New(apperr.Conflict, "KEY_AND_PARAMETER_TAKEN", fmt.Sprintf(
 		"key '%s' is already mapped to the parameter (%s), and the parameter (%s) to key '%s'; change one of them first, or send both together",

@@ -21,7 +21,7 @@ type Saving struct {
 	Observer         int // from 1
 	Given            []Given
 	By               authn.Actor
-	IfVersion        int64 // the version of the stored count that the caller saw; 0: none
+	IfVersion        int64 // version of the stored count that the caller saw; 0 if there was none
 }
 
 // Count is the count of one observer.
@@ -30,63 +30,63 @@ type Count struct {
 	Tallies   []counting.Tally
 	CountedBy authn.Actor
 	CountedAt int64 // epoch seconds
-	Version   int64 // from 1, grows with each replacement
+	Version   int64 // from 1, increases with each replacement
 }
 
-// Access limits the reports that a caller may count for: all reports of a laboratory, or those on one doctor's bills.
+// Access limits the reports for which a caller may count: all reports of a laboratory, or those on one doctor's bills.
 type Access struct {
 	Lab      authn.LabScope
 	OwnBills bool
-	DoctorID int64 // the doctor of the bills; set if OwnBills is true
+	DoctorID int64 // doctor of the bills; set if OwnBills is true
 }
 
 // Store reads and changes counts. Methods return ErrNoReport for a report outside the access.
 type Store interface {
 	// Counts returns the counts of a report, ordered by observer.
 	Counts(ctx context.Context, a Access, reportID, testID int64) ([]Count, error)
-	// ChangeCounts locks the report, loads the facts, calls decide and applies the decision, all or nothing. decide may
-	// be called more than once.
+	// ChangeCounts locks the report, loads the facts, calls decide and applies the decision, all or nothing. decide may be
+	// called more than once.
 	ChangeCounts(ctx context.Context, a Access, reportID, testID int64,
 		decide func(Facts) (Decision, error)) (Decision, error)
 	// Waiting returns a page of the reports that wait for a count.
 	Waiting(ctx context.Context, s sight.Sight, p worklist.Page) (worklist.List[Waiting], error)
 }
 
-// Facts holds everything that saving a count depends on.
+// Facts holds all inputs of a decision to save a count.
 type Facts struct {
 	Report Report
-	Counts []Count                // for the report's test, ordered by observer
+	Counts []Count                // counts for the report's test, ordered by observer
 	Cells  map[int64]mapping.Cell // all cells, by id
 }
 
-// Decision is the result of saving a count.
+// Decision holds the changes that saving a count makes.
 type Decision struct {
-	Put    *Count             // the count to store, replacing the observer's earlier one; nil: nothing changes
-	Log    *activitylog.Entry // the entry about a replaced count; nil: none
+	Put    *Count             // count to store, which replaces the observer's earlier one; nil if nothing changes
+	Log    *activitylog.Entry // log entry about a replaced count; nil if there is none
 	Counts []Count            // all counts of the report after the change, ordered by observer
-	// Warnings are about tallies that are accepted.
+	// Warnings are about accepted tallies.
 	Warnings []apperr.Field
 }
 
-// Counter is the use case. It is safe for concurrent use.
+// Counter saves and compares counts. Its methods may be called from several goroutines.
 type Counter struct {
 	store Store
 	clock clock.Clock
 }
 
-// New returns the use case over store.
+// New returns a use case over store.
 func New(store Store, c clock.Clock) *Counter { return &Counter{store, c} }
 
 // Comparison holds the counts of a report and, if there are two, their agreement.
 type Comparison struct {
 	Counts     []Count
-	Agreements []counting.Agreement // empty with one observer
-	Warnings   []apperr.Field       // about the count that was saved
+	Agreements []counting.Agreement // empty if there is only one observer
+	Warnings   []apperr.Field       // warnings about the saved count
 }
 
 // Save stores an observer's count and returns all counts of the report. An earlier count of the observer is replaced if
-// the caller saw its version, and recorded in the activity log. Errors: NotFound; Invalid for a count that does not fit
-// the report's test; Conflict for a signed or dismissed report, when the other count is by the same person, or when the
+// the caller saw its version; the activity log then records it. Errors: NotFound; Invalid for a count that does not fit
+// the report's test; Conflict for a signed or dismissed report, if the other count is by the same person, or if the
 // stored count has another version.
 func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, error) {
 	if s.Observer < 1 || s.Observer > Observers {
@@ -106,8 +106,8 @@ func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, err
 	return result, nil
 }
 
-// Decide returns the decision for saving a count. The same tallies by the same person change nothing, so that a request
-// may be repeated; another count replaces the previous one of the observer, if the caller saw that one, and is logged.
+// Decide returns the decision to save a count. Equal tallies by the same person change nothing, so that a request may
+// be repeated. A different count replaces the observer's previous one, if the caller saw that one, and is logged.
 func Decide(f Facts, s Saving, now time.Time) (Decision, error) {
 	if err := f.Report.admits(s.TestID); err != nil {
 		return Decision{}, err
@@ -146,10 +146,10 @@ func (c Count) replaces(previous Count, r Report, testID int64, now time.Time) *
 	}
 }
 
-// logContext groups the entries of this service in the activity log.
+// logContext is the log_context of this service's entries in the activity log.
 const logContext = "CELL_COUNTER"
 
-// replaced is the metadata of the activity-log entry about a replaced count.
+// replaced is the meta of the log entry about a replaced count.
 type replaced struct {
 	TestID   int64 `json:"test_id"`
 	Observer int   `json:"observer"`
@@ -174,7 +174,7 @@ type Document struct {
 	InTotal bool  `json:"include_in_total"`
 }
 
-// DocumentsOf returns the stored form of tallies.
+// DocumentsOf converts tallies to their stored form.
 func DocumentsOf(tallies []counting.Tally) []Document {
 	documents := make([]Document, len(tallies))
 	for i, t := range tallies {
@@ -183,7 +183,7 @@ func DocumentsOf(tallies []counting.Tally) []Document {
 	return documents
 }
 
-// Load returns the counts of a report and their agreement. Errors: NotFound.
+// Load returns the counts of a report and their agreement. It returns NotFound if the caller may not see the report.
 func (c *Counter) Load(ctx context.Context, a Access, reportID, testID int64) (Comparison, error) {
 	counts, err := c.store.Counts(ctx, a, reportID, testID)
 	if err != nil {

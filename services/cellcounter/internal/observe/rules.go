@@ -11,16 +11,16 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// Bounds of a count.
+// Limits of a count.
 const (
 	MaxCells = 100
-	// MaxTotal is the largest number of cells of a count; it equals the largest target.
+	// MaxTotal is the maximum number of cells in a count; it equals the largest target.
 	MaxTotal = 10_000
-	// Observers is the largest number of counts of one report.
+	// Observers is the maximum number of counts per report.
 	Observers = 2
 )
 
-// Errors that callers see.
+// Errors for callers.
 var (
 	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "There is no such report in this laboratory")
 	ErrSigned   = apperr.New(apperr.Conflict, "REPORT_SIGNED",
@@ -33,12 +33,12 @@ var (
 	errOtherTest = apperr.InvalidField("test_id", "The report is not of this test; load the keys of the report's own test")
 )
 
-// errNoCount refuses a replacement of nothing.
+// errNoCount is returned for a replacement if there is no stored count.
 var errNoCount = apperr.New(apperr.Conflict, "NO_STORED_COUNT",
 	"No count of this observer is stored, so there is none of that version; load the report's counts, and save without if_version")
 
-// errOther refuses to replace a count that the caller did not see, and describes it. The person who counted is in the
-// data alone, because messages name no one.
+// errOther returns the error for replacing a count that the caller did not see. Only its data names the person who
+// counted, because messages contain no names.
 func (c Count) errOther() error {
 	total := 0
 	for _, t := range c.Tallies {
@@ -72,15 +72,15 @@ func (r Report) admits(testID int64) error {
 	return nil
 }
 
-// Given is a tally as a caller gives it.
+// Given is a tally as a caller sends it.
 type Given struct {
 	CellID  int64
 	Count   int
-	InTotal *bool // nil: as the cell is counted by default
+	InTotal *bool // nil: the default of the cell
 }
 
-// Tallies returns the tallies that the caller means, and a note for each nucleated red cell that is counted in the
-// total.
+// Tallies returns the tallies with the defaults of their cells, and a warning for each nucleated red cell that is
+// counted in the total.
 func Tallies(given []Given, cells map[int64]mapping.Cell) ([]counting.Tally, []apperr.Field) {
 	tallies := make([]counting.Tally, len(given))
 	var notes []apperr.Field
@@ -128,13 +128,13 @@ func (c Count) among(stored []Count) []Count {
 	return all
 }
 
-// isSame reports whether both may be the same person; the name may differ. A row of another program may lack the kind.
-// It then counts as the same person, so that no one confirms their own count.
+// isSame reports whether both may be the same person. The names may differ. A row of another program may lack the kind;
+// it then counts as the same person, so that no person confirms their own count.
 func isSame(stored, now authn.Actor) bool {
 	return stored.ID == now.ID && (stored.Kind == now.Kind || stored.Kind == "")
 }
 
-// Check returns an error for tallies that cannot be a count: none or too many, repeated cells, numbers out of range.
+// Check returns an error if the tallies cannot be a count: none or too many, repeated cells, or numbers out of range.
 func Check(tallies []Given) error {
 	if len(tallies) == 0 || len(tallies) > MaxCells {
 		return apperr.InvalidField("counts", fmt.Sprintf("counts must have from 1 to %d elements", MaxCells))

@@ -8,20 +8,20 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 )
 
-// Waiting is a report whose cells wait for the count of an observer.
+// Waiting is a report that lacks the count of an observer.
 type Waiting struct {
 	ReportID, TestID int64
 	TestName         string
 	SampleID         string
 	LabBillID        int64 // 0: no bill
 	Patient          worklist.Patient
-	Missing          int // the observer whose count is missing; 1 when both are
-	// CountedBy is who counted as the other observer, at CountedAt; the zero Actor when no one did.
+	Missing          int // number of the observer whose count is missing; 1 if both are
+	// CountedBy is the person who made the other observer's count, at CountedAt; the zero Actor if there is none.
 	CountedBy authn.Actor
-	CountedAt int64 // epoch seconds; 0 when no one did
+	CountedAt int64 // epoch seconds; 0 if there is no other count
 }
 
-// IsCountedBy reports whether the other count may be of this person, who then cannot be the missing observer.
+// IsCountedBy reports whether the other count may be by this person, who then cannot be the missing observer.
 func (w Waiting) IsCountedBy(a authn.Actor) bool { return w.CountedAt != 0 && isSame(w.CountedBy, a) }
 
 // Waiting returns a page of the reports that wait for a count, the newest first.

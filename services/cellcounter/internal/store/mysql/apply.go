@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// apply writes the decision.
+// apply writes the decision to the scope.
 func (s scope) apply(ctx context.Context, tx *sql.Tx, d configure.Decision) error {
 	if err := s.remove(ctx, tx, d.Delete); err != nil {
 		return err
@@ -44,9 +44,9 @@ func (s scope) remove(ctx context.Context, tx *sql.Tx, rows []mapping.Row) error
 	return mysqldb.Wrap("delete mappings", err)
 }
 
-// setAside gives each stored row a temporary key and parameter made from its id, so that rows can exchange keys without
-// violating the unique indexes. The temporary values collide with no others: keys of requests contain no space, and
-// report formats have no negative index.
+// setAside gives each stored row a temporary key and parameter derived from its id, so that rows can exchange keys
+// without violating the unique indexes. The temporary values cannot equal others, because keys of requests contain no
+// space and report formats have no negative index.
 func (s scope) setAside(ctx context.Context, tx *sql.Tx, rows []mapping.Row) error {
 	ids := idsOf(rows)
 	if len(ids) == 0 {
@@ -58,7 +58,7 @@ func (s scope) setAside(ctx context.Context, tx *sql.Tx, rows []mapping.Row) err
 	return mysqldb.Wrap("move mappings aside", err)
 }
 
-// idsOf returns the ids of the stored rows among rows.
+// idsOf returns the ids of those rows that are stored.
 func idsOf(rows []mapping.Row) []int64 {
 	var ids []int64
 	for _, row := range rows {
@@ -87,7 +87,7 @@ func (s scope) insert(ctx context.Context, tx *sql.Tx, row mapping.Row, by authn
 	return err
 }
 
-// taken returns the error for a duplicate key, by the unique index that reported it.
+// taken converts a duplicate-key error, by the unique index that it names.
 func taken(err error, row mapping.Row) error {
 	var refused *mysql.MySQLError
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// ChangeMappings locks the scope's row of settings from loading to commit.
+// ChangeMappings locks the scope's row of settings from loading the facts to the commit.
 func (s *Store) ChangeMappings(
 	ctx context.Context, testID int64, owner mapping.Owner, decide func(configure.Facts) (configure.Decision, error),
 ) (configure.Decision, error) {
@@ -21,10 +21,10 @@ func (s *Store) ChangeMappings(
 	return d, mysqldb.Wrap("change mappings", err)
 }
 
-// scope is one owner's mappings of a test. Laboratory 0 stands for the defaults.
+// scope is the mappings of a test for one owner. Laboratory 0 means the defaults.
 type scope struct{ testID, labID int64 }
 
-// load locks the scope and then reads the facts with five statements.
+// load locks the scope and then reads the facts, in five statements.
 func (s scope) load(ctx context.Context, tx *sql.Tx) (f configure.Facts, err error) {
 	if err := s.lock(ctx, tx); err != nil {
 		return f, err
@@ -43,7 +43,7 @@ func (s scope) load(ctx context.Context, tx *sql.Tx) (f configure.Facts, err err
 	return f, err
 }
 
-// lock locks the scope's row of settings. If it does not exist, lock creates it with the target of the defaults.
+// lock locks the scope's row of settings. It creates a missing row with the target of the defaults.
 func (s scope) lock(ctx context.Context, tx *sql.Tx) error {
 	var id, target int64
 	const test = "SELECT t.id FROM AllTests t WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)"

@@ -22,7 +22,7 @@ func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID i
 	return readCounts(ctx, s.db, a, report.ID, testID)
 }
 
-// ChangeCounts locks the report's row from loading to commit.
+// ChangeCounts locks the report's row from loading the facts to the commit.
 func (s *Store) ChangeCounts(
 	ctx context.Context, a observe.Access, reportID, testID int64, decide func(observe.Facts) (observe.Decision, error),
 ) (observe.Decision, error) {
@@ -33,7 +33,7 @@ func (s *Store) ChangeCounts(
 	return d, mysqldb.Wrap("save count", err)
 }
 
-// counted is the report whose counts change.
+// counted is a locked report whose counts may change.
 type counted struct {
 	access           observe.Access
 	reportID, testID int64
@@ -79,7 +79,7 @@ func (c counted) put(ctx context.Context, tx *sql.Tx, count observe.Count) error
 	return mysqldb.Wrap("store count", err)
 }
 
-// querier is a pool or a transaction.
+// querier is a connection pool or a transaction.
 type querier interface {
 	mysqldb.Querier
 	mysqldb.RowsQuerier

@@ -40,7 +40,7 @@ func (s *Store) Mappings(ctx context.Context, testID int64, owner mapping.Owner)
 	return view, nil
 }
 
-// optionalRow is a row of the outer join of tests and mappings; without an id the test has no mapping.
+// optionalRow is a row of the outer join of tests and mappings. Without an id, the test has no mapping.
 type optionalRow struct {
 	id, scope, cell, index, order, target sql.NullInt64
 	key                                   sql.NullString

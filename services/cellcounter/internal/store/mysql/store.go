@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Store is safe for concurrent use.
+// Store reads and writes the relational database. Its methods may be called from several goroutines.
 type Store struct{ db *sql.DB }
 
 var (
@@ -22,10 +22,10 @@ var (
 	_ observe.Store   = (*Store)(nil)
 )
 
-// New returns a store over db. The caller closes db.
+// New returns a store over db, which the caller closes.
 func New(db *sql.DB) *Store { return &Store{db} }
 
-// LegacyColumns are the columns of the platform's tables that the service reads.
+// LegacyColumns returns the columns of the platform's tables that the service reads.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"AllTests":     {"id", "labId_id", "testName"},
@@ -39,7 +39,7 @@ func LegacyColumns() map[string][]string {
 	return columns
 }
 
-// LegacyIndexes are the indexes of the platform's tables by which the service searches.
+// LegacyIndexes returns the indexes on the platform's tables that the service needs.
 func LegacyIndexes() []mysqldb.Index {
 	return []mysqldb.Index{
 		{Table: "labReportRelation", Columns: []string{"labId_id", "reportID_id", "isSigned", "dismissed"},

@@ -12,7 +12,7 @@ import (
 
 const ownTests = "(t.labId_id = ? OR t.labId_id IS NULL)"
 
-// Tests returns at most limit tests that have a report format.
+// Tests returns at most limit tests that have a report format and whose names contain name.
 func (s *Store) Tests(ctx context.Context, owner mapping.Owner, name string, limit int) ([]configure.Test, error) {
 	const mapped = "EXISTS (SELECT 1 FROM cell_counter_mappings m WHERE m.test_id = t.id AND m.lab_scope = ?)"
 	const query = "SELECT t.id, t.testName, " + mapped + " AS own, " + mapped + " AS defaults FROM AllTests t" +
@@ -28,7 +28,7 @@ func (s *Store) Tests(ctx context.Context, owner mapping.Owner, name string, lim
 	return list, mysqldb.Wrap("read tests", err)
 }
 
-// Parameters returns the name of a test and its active parameters.
+// Parameters returns the name of a test and its active parameters in their order.
 func (s *Store) Parameters(
 	ctx context.Context, testID int64, owner mapping.Owner,
 ) (name string, list []configure.Format, err error) {

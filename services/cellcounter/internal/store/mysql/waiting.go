@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// The tests with mapped keys are read first, then their reports that are neither signed nor dismissed, by the index of
-// laboratory, test and state: a laboratory has far more signed reports.
+// The query first reads the tests with mapped keys, then their reports that are neither signed nor dismissed. It uses
+// the index of laboratory, test and state, because a laboratory has far more signed reports.
 const waitingFrom = "(SELECT t.id, t.testName FROM AllTests t WHERE (t.labId_id = ? OR t.labId_id IS NULL) AND EXISTS" +
 	" (SELECT 1 FROM cell_counter_mappings m WHERE m.test_id = t.id AND m.lab_scope IN (0, ?))) t" +
 	" STRAIGHT_JOIN labReportRelation r ON r.reportID_id = t.id AND r.labId_id = ? AND r.isSigned = 0 AND r.dismissed = 0" +
@@ -20,7 +20,7 @@ const waitingFrom = "(SELECT t.id, t.testName FROM AllTests t WHERE (t.labId_id 
 	" LEFT JOIN cell_count f ON f.lab_id = r.labId_id AND f.lab_report_id = r.id AND f.test_id = t.id AND f.observer = 1" +
 	" LEFT JOIN cell_count s ON s.lab_id = r.labId_id AND s.lab_report_id = r.id AND s.test_id = t.id AND s.observer = 2"
 
-// Waiting returns reports of tests with mapped keys of which a count is missing.
+// Waiting returns reports that lack a count, for tests with mapped keys.
 func (s *Store) Waiting(
 	ctx context.Context, sees sight.Sight, p worklist.Page,
 ) (worklist.List[observe.Waiting], error) {

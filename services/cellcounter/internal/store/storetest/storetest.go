@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/migrations"
 )
 
-// Ids of the rows in every database.
+// Ids of the rows in every test database.
 const (
 	OwnTest    = 55
 	SharedTest = 56
@@ -27,14 +27,14 @@ const (
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// Open returns a new database with the rows of this package. It is dropped when the test ends.
+// Open returns a new test database with the rows of this package. It is dropped when the test ends.
 func Open(t testing.TB) *sql.DB {
 	t.Helper()
 	db, _ := OpenDSN(t)
 	return db
 }
 
-// OpenDSN returns the database of Open and its DSN.
+// OpenDSN returns a test database like Open, and its DSN.
 func OpenDSN(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := template.Open(t)
@@ -49,7 +49,7 @@ func OpenDSN(t testing.TB) (*sql.DB, string) {
 	return db, dsn
 }
 
-// Exec executes a statement of another program.
+// Exec executes a statement as another program would.
 func Exec(t testing.TB, db *sql.DB, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
@@ -73,7 +73,7 @@ func Scope(t testing.TB, id int64) authn.LabScope {
 	return scope
 }
 
-// Row returns the mapping of a key to parameter n and a cell.
+// Row returns a mapping of a key to parameter n and a cell.
 func Row(key string, n int, cell int64) mapping.Row {
 	return mapping.Row{Mapping: mapping.Mapping{Key: mapping.StoredKey(key), CellID: cell,
 		Parameter: mapping.Parameter{Index: n, Order: n}, IncludeInTotal: true}}

@@ -11,19 +11,19 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// bell is this process's ear at one bell. At most one BLPOP listens, and it is begun only for a pump that has
-// nothing to do, so that a busy process leaves the bell to idle ones.
+// bell receives wake-ups for one channel of one shard. At most one BLPOP per process is blocked on it. It is started
+// only for a fetcher that has nothing to do, so that a busy process leaves the wake-ups to idle ones.
 type bell struct {
 	listening atomic.Bool
 	rung      chan error
 }
 
-// idlePoll is the longest sleep of an idle pump.
+// idlePoll is the longest sleep of an idle fetcher. It limits the delay when another process received the wake-up.
 const idlePoll = time.Second
 
-// WaitBell returns when the channel's bell rings, when d has passed, or with the error of ctx or of Redis. d is
-// timed here and not by Redis, whose timeouts are up to 100 ms late on an idle server. A ring that another
-// process heard costs at most the idle poll.
+// WaitBell returns after a wake-up for the channel, after d (at most one second), or with the error of ctx or of Redis.
+// d is timed here and not by Redis, whose timeouts are up to 100 ms late on an idle server. A wake-up that another
+// process received costs at most the idle poll.
 func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error {
 	b := r.heard[shard][c]
 	if b.listening.CompareAndSwap(false, true) {
@@ -41,7 +41,7 @@ func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.D
 	}
 }
 
-// listen blocks until the bell rings or the idle poll is over, and reports which.
+// listen blocks until a wake-up arrives or the idle poll is over, and passes on nil or the error of Redis.
 func (b *bell) listen(ctx context.Context, bells redis.UniversalClient, key string) {
 	err := bells.Do(ctx, "BLPOP", key, idlePoll.Seconds()).Err()
 	if errors.Is(err, redis.Nil) {
@@ -50,6 +50,6 @@ func (b *bell) listen(ctx context.Context, bells redis.UniversalClient, key stri
 	b.listening.Store(false)
 	select {
 	case b.rung <- err:
-	default: // a ring that no one took yet says the same
+	default: // a wake-up is already pending
 	}
 }

@@ -8,29 +8,29 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// List is a kind of sorted set that holds jobs.
+// List is a sorted set of a shard that holds jobs.
 type List int
 
-// The lists.
+// Lists by the state of their jobs. Scores are due times, fencing tokens and end times.
 const (
 	ListLane   List = iota // waiting jobs, by flow and due time
 	ListLeases             // running jobs of a channel, by the end of their leases
-	ListDead               // failed and unknown jobs, by the time of their end; those of one flow as in a lane
+	ListDead               // failed and unknown jobs, by the time of their end; one flow is scored as in a lane
 )
 
-// AllFlows stands for every flow of a lane or of the dead.
+// AllFlows selects every flow of a lane or of the dead letters.
 const AllFlows job.Flow = -1
 
-// Range is a part of one list of one shard.
+// Range is a part of one list of one shard: the jobs of one flow, or up to a time.
 type Range struct {
 	Shard int
 	List  List
-	Lane  job.Lane // leases: its channel counts; dead: nothing
-	Flow  job.Flow // lanes, dead: only this one
-	Until int64    // dead: only who ended by then, in ms; 0: all
+	Lane  job.Lane // ListLeases uses only the channel, ListDead nothing
+	Flow  job.Flow // ListLane, ListDead: only this flow; or AllFlows
+	Until int64    // ListDead: only jobs that ended by then, in ms; 0: all
 }
 
-// Bounds are the lowest and the highest score of the range.
+// Bounds returns the lowest and the highest score of the range.
 func (x Range) Bounds() (low, high int64) {
 	base := int64(0)
 	low, high = 0, 1<<53-1
@@ -52,15 +52,16 @@ func (x Range) TimeOf(score int64) int64 {
 	return job.DueOfScore(score)
 }
 
-// Member is one entry of a list. It also says where a walk over the list stands: after it.
+// Member is one entry of a list. It also serves as the cursor of a scan, which continues after it.
 type Member struct {
 	ID    job.ID
 	Score int64
-	Time  int64 // Range.TimeOf the score
+	Time  int64 // ms, from the score by Range.TimeOf
 }
 
-// Browse lists the members of a range after a place in it (the zero Member: from the beginning), in order of score and
-// id. A walk meets every member that is there all the time, however much comes and goes meanwhile.
+// Browse lists up to most members of a range after a cursor, in order of score and id; the zero Member starts at the
+// beginning. A scan returns every member that stays in the list for its whole duration, whatever is added or removed
+// meanwhile.
 func (r *Redis) Browse(ctx context.Context, x Range, after Member, most int) ([]Member, error) {
 	k := keysOf(x.Shard)
 	key := k.lane(x.Lane)
@@ -82,19 +83,19 @@ func (r *Redis) Browse(ctx context.Context, x Range, after Member, most int) ([]
 	return list, err
 }
 
-// Ahead is what waits for a later time, by hour.
+// Ahead counts the scheduled jobs of a lane by the hour in which they are due.
 type Ahead struct {
-	Hours   []int64 // the first one is the present hour, which has partly gone by
+	Hours   []int64 // the first one is the current hour, of which only the rest counts
 	Later   int64
-	Partial bool // there is more, which would have taken too long to count
+	Partial bool // jobs are missing, because counting them would have taken too long
 }
 
 const (
-	aheadSteps = 500 // of one script: about two milliseconds
-	aheadCalls = 20  // of one lane
+	aheadSteps = 500 // jobs per script call, about two milliseconds
+	aheadCalls = 20  // script calls per lane
 )
 
-// Ahead counts what a lane has for the given number of hours from the one that begins at first.
+// Ahead counts the scheduled jobs of a lane for the given number of hours; first is the start of the first hour.
 func (r *Redis) Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (Ahead, error) {
 	a := Ahead{Hours: make([]int64, hours)}
 	from := int64(0)

@@ -8,7 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Claim leases up to Max ready jobs. An error may hide a claim that happened: those jobs run one lease later.
+// Claim leases up to Max ready jobs. The jobs may have been claimed although it returns an error: they run after their
+// lease expires.
 func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	k := keysOf(q.Shard)
 	keys := append(k.lanesAndRings(lanesOf(q.Channel)...), k.leases(q.Channel), k.the(counterKey), k.bell(q.Channel),
@@ -24,7 +25,8 @@ func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	return readClaim(parts), nil
 }
 
-// ReadBodies reads what claimed jobs of one shard carry. While an error hides it, they run one lease later.
+// ReadBodies reads the stored bodies of claimed jobs of one shard. Jobs without a body after an error run when their
+// lease expires.
 func (r *Redis) ReadBodies(ctx context.Context, jobs []Leased) error {
 	keys := make([]string, len(jobs))
 	for i := range jobs {
@@ -37,7 +39,7 @@ func (r *Redis) ReadBodies(ctx context.Context, jobs []Leased) error {
 	return err
 }
 
-// lanesOf are the lanes of a channel, the most urgent one first.
+// lanesOf returns the lanes of a channel, the most urgent one first.
 func lanesOf(c job.Channel) []job.Lane {
 	of := func(p job.Priority) job.Lane { return job.Lane{Channel: c, Priority: p} }
 	return []job.Lane{of(job.High), of(job.Moderate), of(job.Low)}
@@ -61,7 +63,7 @@ func (r *Redis) claimArgs(q ClaimRequest) []any {
 	return args
 }
 
-const claimHead = 7 // fields of the claim's reply before the jobs
+const claimHead = 7 // number of fields in the claim's reply before the jobs
 
 func readClaim(parts []any) Claim {
 	c := Claim{
@@ -86,7 +88,7 @@ func readClaim(parts []any) Claim {
 	return c
 }
 
-// bodies is a plain MGET, repeated when the answer got lost: it changes nothing.
+// bodies reads keys with MGET and retries when the reply was lost, which is safe because MGET changes nothing.
 func (r *Redis) bodies(ctx context.Context, keys []string) ([][]byte, error) {
 	if len(keys) == 0 {
 		return nil, nil

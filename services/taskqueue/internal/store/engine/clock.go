@@ -8,21 +8,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Clock tells Redis's time. Redis judges when jobs are due and when they expire, so what a process stamps for it, or
-// compares with such a stamp, is of this clock: a difference between the two machines then changes nothing. It is the
-// process's own clock until the first measurement. Safe for concurrent use.
+// Clock returns the time of Redis. Redis decides when jobs are due and when they expire, so every time that a process
+// stores for it, or compares with one of its times, comes from this clock: a difference between the clocks of the two
+// machines has no effect. It returns the process's own time until the first measurement. Safe for concurrent use.
 type Clock struct {
 	System clock.Clock
 	ahead  atomic.Int64 // nanoseconds
 }
 
-// Now is Redis's time.
+// Now returns the time of Redis.
 func (c *Clock) Now() time.Time { return c.System.Now().Add(c.Ahead()) }
 
-// Ahead is how far Redis's clock is ahead of the process's own; negative when it is behind.
+// Ahead returns how far Redis's clock is ahead of the process's own; negative when it is behind.
 func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) }
 
-// Measure compares the clocks. Without an answer the last difference is kept.
+// Measure compares the clocks. After an error the last difference is kept.
 func (c *Clock) Measure(ctx context.Context, q interface {
 	Holds(ctx context.Context) (Holds, error)
 }) error {

@@ -8,16 +8,17 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// confirmTimeout is how long one try waits for disks and replicas; it leaves time for the script.
+// confirmTimeout is how long one attempt waits for disks and replicas. It is shorter than CallTimeout, which leaves
+// time for the script.
 const confirmTimeout = time.Second
 
-// ErrUnconfirmed reports that a batch is in the master's memory and not yet where the settings want it. It may be lost
-// and it may run; the same batch again is the same jobs.
+// ErrUnconfirmed reports that a batch is in the master's memory, but not yet on the replicas or the disk that the
+// settings require. Its jobs may run and may be lost; submitting the same batch again adds no jobs.
 var ErrUnconfirmed = errors.New("too few replicas or disks have the batch")
 
-// repeatConfirmed is repeat, and succeeds only when the replicas and the disk that the settings name have what the
-// script wrote. The script writes in every successful case, also when it finds its work done: Redis waits for the
-// last write of the same connection.
+// repeatConfirmed runs a script as repeat does, and succeeds only when the replicas and the disk that the settings
+// require have what the script wrote. The script must write in every successful case, also when there is nothing left
+// to do, because Redis waits for the last write of the same connection.
 func (r *Redis) repeatConfirmed(ctx context.Context, name string, keys []string, args []any) (any, error) {
 	if r.set.WaitReplicas == 0 && !r.set.WaitAOF {
 		return r.repeat(ctx, name, keys, args)
@@ -50,7 +51,8 @@ func (r *Redis) confirmed(ctx context.Context, name string, keys []string, args 
 	return script.Val(), nil
 }
 
-// enough reports whether the answer, the number of replicas or those of disks and replicas, is what the settings want.
+// enough reports whether answer, the reply of WAIT or WAITAOF, meets the settings: the number of replicas, or the
+// numbers of disks and of replicas.
 func (r *Redis) enough(answer any) bool {
 	if !r.set.WaitAOF {
 		return number(answer) >= int64(r.set.WaitReplicas)
@@ -59,7 +61,7 @@ func (r *Redis) enough(answer any) bool {
 	return len(had) == 2 && number(had[0]) >= 1 && number(had[1]) >= int64(r.set.WaitReplicas)
 }
 
-// masterOf is the node that has a key.
+// masterOf returns the node that has a key.
 func (r *Redis) masterOf(ctx context.Context, key string) (redis.Cmdable, error) {
 	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, key)

@@ -12,25 +12,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Profile says how much of Redis's contract is demanded.
+// Profile is the durability that the queue demands of Redis.
 type Profile string
 
-// The profiles.
+// The setting TASKQUEUE_PROFILE has one of these values.
 const (
 	Durable  Profile = "durable"  // every accepted job survives kill -9 of Redis; anything less is refused
-	Attested Profile = "attested" // the same, where Redis does not show whether it is so: the operator vouches for it
-	Fast     Profile = "fast"     // whatever Redis offers; what may be lost is said; refused in production
+	Attested Profile = "attested" // as Durable, where Redis does not show its settings: the operator vouches for them
+	Fast     Profile = "fast"     // whatever Redis offers, with a warning of what may be lost; refused in production
 )
 
-// Contract is the outcome of one check of Redis's settings, in words for operators that end with what fixes it.
+// Contract is the outcome of one check of Redis's settings. Its texts are for operators; each ends with the command
+// that fixes it.
 type Contract struct {
-	Broken []string // accepted jobs may be lost: the durable profile refuses
-	Unseen []string // whether they may cannot be seen: the attested profile takes someone's word
-	Weak   []string // worth a change
+	Broken []string // accepted jobs may be lost: the durable and the attested profile refuse them
+	Unseen []string // settings that Redis does not show: only the attested profile accepts them
+	Weak   []string // recommended changes
 }
 
-// CheckContract reads what the engine relies on: version, role, append-only file, eviction, replicas. An error means
-// that Redis could not be asked.
+// CheckContract checks what the engine relies on: version, role, append-only file, eviction, replicas. It returns an
+// error when Redis could not be read.
 func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -43,7 +44,7 @@ func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 	return c, err
 }
 
-// eachMaster asks the masters of a cluster one after the other, or the one server.
+// eachMaster calls ask for the masters of a cluster, one after the other, or for the single server.
 func (r *Redis) eachMaster(ctx context.Context, ask func(context.Context, redis.Cmdable) error) error {
 	node, isCluster := r.rdb.(*redis.ClusterClient)
 	if !isCluster {
@@ -57,7 +58,7 @@ func (r *Redis) eachMaster(ctx context.Context, ask func(context.Context, redis.
 	})
 }
 
-// Memory is how much of its memory the fullest master uses, 0 to 1. Zero: it has no limit but the machine's.
+// Memory returns the share of its memory limit that the fullest master uses, 0 to 1; 0 when Redis has no limit.
 func (r *Redis) Memory(ctx context.Context) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -94,7 +95,7 @@ func (c *Contract) inspect(ctx context.Context, rdb redis.Cmdable, set Settings)
 	return nil
 }
 
-// settingsOf reads the settings that INFO does not tell; nil: the user of the queue may not.
+// settingsOf reads the settings that INFO does not contain; nil when the user of the queue may not read them.
 func settingsOf(ctx context.Context, rdb redis.Cmdable) (map[string]string, error) {
 	all := map[string]string{}
 	for _, pattern := range []string{"*append*", "min-replicas-to-write", "lazyfree-lazy-expire"} {
@@ -110,7 +111,7 @@ func settingsOf(ctx context.Context, rdb redis.Cmdable) (map[string]string, erro
 	return all, nil
 }
 
-// The oldest versions that have what the engine uses.
+// Oldest supported Redis versions, as 100 × major + minor: of the engine, and of WAITAOF.
 const (
 	oldest        = 700
 	oldestWaitAOF = 702
@@ -127,7 +128,7 @@ func (c *Contract) server(info map[string]string, set Settings) {
 		"maxmemory-policy is %s, not noeviction, so jobs may be evicted: CONFIG SET maxmemory-policy noeviction", policy)
 }
 
-// durability judges what a kill of Redis loses.
+// durability records the settings with which Redis loses accepted jobs when it is killed.
 func (c *Contract) durability(info, settings map[string]string, set Settings) {
 	if settings == nil {
 		when(true, &c.Unseen, "CONFIG GET is not allowed, so appendonly and appendfsync cannot be checked: allow it to the user of the "+
@@ -168,7 +169,7 @@ func when(is bool, list *[]string, format string, args ...any) {
 	}
 }
 
-// versionOf makes 702 of 7.2.5.
+// versionOf returns 702 for "7.2.5".
 func versionOf(text string) int {
 	major, rest, _ := strings.Cut(text, ".")
 	minor, _, _ := strings.Cut(rest, ".")

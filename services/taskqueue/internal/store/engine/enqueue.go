@@ -12,7 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// ringWithin: a job due this soon wakes the idle pump at once, which then sleeps until the exact time.
+// ringWithin is how soon a job must be due to wake an idle fetcher at once; the fetcher then sleeps until the exact
+// time.
 const ringWithin = 2 * time.Second
 
 // Enqueue accepts a batch. When it returns nil, the jobs are as durable as Redis is configured to be. It is
@@ -29,8 +30,8 @@ func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	return readAccepted(reply, b)
 }
 
-// enqueueCall names what jobs that follow one another have in common once: to read, copy and compare it for each job
-// costs Redis more than the job itself.
+// enqueueCall builds the script's arguments. Consecutive jobs that differ only in their bodies share one description:
+// reading, copying and comparing it for each job costs Redis more than the job itself.
 func (r *Redis) enqueueCall(k shardKeys, b Batch) (keys []string, args []any) {
 	var lanes index[job.Lane]
 	var bells, windows index[string]
@@ -68,7 +69,7 @@ func (r *Redis) enqueueCall(k shardKeys, b Batch) (keys []string, args []any) {
 	return keys, slices.Concat(args, perRun)
 }
 
-// alike counts the jobs at the beginning that differ in their bodies alone. A job with a window stands alone.
+// alike returns how many jobs at the beginning differ only in their bodies. A job with a window is never grouped.
 func alike(jobs []NewJob) int {
 	first := &jobs[0]
 	n := 1
@@ -86,7 +87,7 @@ func (k shardKeys) seenBody(w *Window) string {
 	return k.body(w.Seen)
 }
 
-// refusals are those of the script by its status.
+// refusals maps the status of the script to an error.
 var refusals = map[int64]error{3: ErrConflict, 4: ErrLaneFull, 5: ErrWindowChanged, 6: ErrFlowFull}
 
 func readAccepted(reply any, b Batch) (Accepted, error) {
@@ -104,7 +105,7 @@ func readAccepted(reply any, b Batch) (Accepted, error) {
 	return Accepted{}, fmt.Errorf("script enqueue answered %d, which this version does not understand", status)
 }
 
-// readIDs splits the ids of a batch; none kept means that they are the batch's own.
+// readIDs splits the ids of a batch. An empty text means that the script kept none: the ids are the batch's own.
 func readIDs(text string, b Batch) []job.ID {
 	ids := make([]job.ID, 0, len(b.Jobs))
 	if text == "" {
@@ -119,7 +120,7 @@ func readIDs(text string, b Batch) []job.ID {
 	return ids
 }
 
-// LookupWindow reads the job that a window holds now; empty when there is none. Enqueue compares it again.
+// LookupWindow returns the job that a window holds now; empty when it holds none. Enqueue compares the id again.
 func (r *Redis) LookupWindow(ctx context.Context, shard int, key string) (job.ID, error) {
 	pipe := r.rdb.Pipeline()
 	id := pipe.HGet(ctx, keysOf(shard).the(windowKey+key), "id")

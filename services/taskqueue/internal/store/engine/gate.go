@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// Gate keeps enqueue closed until Redis was found fit. Jobs that exist are drained in any case.
+// Gate rejects new jobs until a check found that Redis meets the profile. Jobs that are in the queue run in any case.
 type Gate struct {
 	*Redis
 	profile Profile
-	warn    func(list []string) // called when a check finds others than the one before
+	warn    func(list []string) // called when the findings differ from those of the previous check
 	state   atomic.Pointer[gateState]
 }
 
 type gateState struct {
 	open   bool
 	broken string
-	found  []string // with what is weak
+	found  []string // all findings, recommended changes included
 }
 
-// ErrClosed reports that Redis was not found fit for the profile, or was not asked yet.
+// ErrClosed reports that Redis does not meet the profile, or was not checked yet.
 var ErrClosed = errors.New("redis does not keep the durable profile")
 
-// NewGate makes a closed gate; Check opens it.
+// NewGate returns a closed gate; Check opens it. warn gets the findings of a check when they change.
 func NewGate(r *Redis, profile Profile, warn func(list []string)) *Gate {
 	g := &Gate{Redis: r, profile: profile, warn: warn}
 	g.state.Store(&gateState{})
 	return g
 }
 
-// Check asks Redis, opens or closes the gate, and loads the scripts when it opens. It is the readiness probe.
+// Check checks Redis, opens or closes the gate, and loads the scripts when it opens. It serves as the readiness probe.
 func (g *Gate) Check(ctx context.Context) error {
 	before := g.state.Load()
 	now, err := g.look(ctx, before.open)
@@ -59,8 +59,8 @@ func (g *Gate) Check(ctx context.Context) error {
 	return nil
 }
 
-// look reports whether the gate may be open. A user that may not run what the queue runs is refused in every profile:
-// it would fail in the middle.
+// look checks Redis and returns the new state of the gate. A Redis user without the rights that the queue needs is
+// refused in every profile, because operations would fail halfway.
 func (g *Gate) look(ctx context.Context, open bool) (*gateState, error) {
 	if !open {
 		missing, err := g.MissingRights(ctx)
@@ -80,7 +80,7 @@ func (g *Gate) look(ctx context.Context, open bool) (*gateState, error) {
 	}, err
 }
 
-// Enqueue refuses while the gate is closed.
+// Enqueue returns ErrClosed while the gate is closed.
 func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	if !g.state.Load().open {
 		return Accepted{}, ErrClosed
@@ -88,7 +88,7 @@ func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	return g.Redis.Enqueue(ctx, b)
 }
 
-// ReserveKey refuses while the gate is closed.
+// ReserveKey returns ErrClosed while the gate is closed.
 func (g *Gate) ReserveKey(ctx context.Context, shard int, key, hash string, keep time.Duration) error {
 	if !g.state.Load().open {
 		return ErrClosed

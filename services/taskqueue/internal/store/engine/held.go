@@ -10,26 +10,27 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// heldKey holds destinations that are paused after failures or at their request: one number for all processes and
-// shards.
+// heldKey is the hash of destinations that are paused after failures or at their own request. There is one for all
+// processes and shards.
 const heldKey = "tq:held"
 
-// longestHold is the longest pause of a destination that fails again and again, unless it asks for more.
+// longestHold is the longest pause of a destination that fails repeatedly, unless the destination asks for a longer
+// one.
 const longestHold = 3 * time.Minute
 
-// Held is the pause of a destination, in ms of Redis's clock.
+// Held is the pause of one destination, in ms of Redis's clock.
 type Held struct {
-	UntilMs int64 // afterwards one delivery may try
+	UntilMs int64 // then one delivery may try the destination
 	SinceMs int64
 }
 
-// Holds are the current pauses.
+// Holds are the current pauses of destinations.
 type Holds struct {
 	NowMs int64
 	Held  map[job.Destination]Held
 }
 
-// Holds returns the current pauses.
+// Holds returns the current pauses of destinations, with Redis's time.
 func (r *Redis) Holds(ctx context.Context) (Holds, error) {
 	parts, err := r.list(ctx, "held", []string{heldKey}, nil, 2, 0)
 	if err != nil {
@@ -49,13 +50,15 @@ func whole(text string) int64 {
 	return n
 }
 
-// Hold pauses a destination for d, or longer when it has failed for some time.
+// Hold pauses a destination for d, or longer when it has been failing for some time: a quarter of that time, at most
+// longestHold.
 func (r *Redis) Hold(ctx context.Context, to job.Destination, d time.Duration) error {
 	_, err := r.hold(ctx, to, d, false)
 	return err
 }
 
-// TryHeld asks whether a destination may be tried now: no wait. No one else may try for d then.
+// TryHeld returns 0 when the caller may try a paused destination now; the destination then stays paused for all others
+// for at least d. Otherwise it returns how long to wait.
 func (r *Redis) TryHeld(ctx context.Context, to job.Destination, d time.Duration) (wait time.Duration, err error) {
 	return r.hold(ctx, to, d, true)
 }
@@ -66,7 +69,7 @@ func (r *Redis) hold(ctx context.Context, to job.Destination, d time.Duration, t
 	return time.Duration(number(reply)) * time.Millisecond, err
 }
 
-// FreeHeld ends it.
+// FreeHeld ends the pause of a destination.
 func (r *Redis) FreeHeld(ctx context.Context, to job.Destination) error {
 	pipe := r.rdb.Pipeline()
 	pipe.HDel(ctx, heldKey, string(to))

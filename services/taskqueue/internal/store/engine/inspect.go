@@ -9,35 +9,35 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Traces says what exists of a job.
+// Traces is the set of places in Redis where something of a job is stored.
 type Traces int
 
-// The bits of Traces.
+// Bits of Traces. A sound job has either InLane, InLease, InDead or HasResult.
 const (
 	InLane    Traces = 1 << iota
 	InLease          // running
 	InDead           // kept for /retryTask/
 	HasBody          //
-	HasResult        // a record in its hour's bucket
-	HasGrave         // a record among the dead
+	HasResult        // a record in the results of the hour of its creation
+	HasGrave         // a record among the dead letters
 	HasCrashes
 	HasRenewal
 	HasCancel
 	HasIntent
 )
 
-// Source is one place where ids are found.
+// Source is one key, or one prefix of keys, in which ids of jobs are stored.
 type Source struct {
-	Name string // for people: "lane", "leases", "dead", "bodies", …
+	Name string // shown to operators: "lane", "leases", "dead", "bodies", …
 	key  string
-	kind byte                 // z sorted set, h hash, k keys
+	kind byte                 // type of the key: z sorted set, h hash; k: key is a prefix
 	own  func(id job.ID) bool // nil: all jobs of the shard may be there
 }
 
 // MayHold reports whether a job of the shard may be there.
 func (s Source) MayHold(id job.ID) bool { return s.own == nil || s.own(id) }
 
-// Sources lists the places of a shard.
+// Sources returns all sources of a shard.
 func (r *Redis) Sources(shard int) []Source {
 	k := keysOf(shard)
 	list := []Source{
@@ -60,8 +60,8 @@ func (r *Redis) Sources(shard int) []Source {
 	return list
 }
 
-// Page reads about count ids of a source from cursor on; the next cursor is 0 at the end. An id may come twice, and
-// one that comes or goes meanwhile may be missing. The texts are not checked: they may be no ids.
+// Page reads about count ids of a source from cursor on; the next cursor is 0 at the end. An id may appear twice, and
+// ids added or removed during the scan may be missing. The texts are not validated and may be no ids.
 func (r *Redis) Page(
 	ctx context.Context, s Source, cursor uint64, count int64,
 ) (texts []string, next uint64, err error) {
@@ -83,7 +83,7 @@ func (r *Redis) Page(
 	return texts, next, nil
 }
 
-// scan walks the keys of the node that holds the shard.
+// scan reads a page of the keys with a prefix on the node that holds the shard, and returns them without the prefix.
 func (r *Redis) scan(ctx context.Context, prefix string, cursor uint64, count int64) ([]string, uint64, error) {
 	node, err := r.masterOf(ctx, prefix)
 	if err != nil {
@@ -104,8 +104,9 @@ func everySecond(list []string) []string {
 	return out
 }
 
-// Repair takes a damaged job out of the queue, unless it changed since it was observed: as a dead letter with the
-// record when it has a body of this flow. An empty record only forgets the traces of a run that is over.
+// Repair removes a damaged job from the queue, unless it changed since it was observed. A job with a body becomes a
+// dead letter of this flow, with the record. An empty record only deletes what a finished run left. Repair reports
+// whether the job was unchanged.
 func (r *Redis) Repair(ctx context.Context, observed Snapshot, record []byte, flow job.Flow) (bool, error) {
 	k := keysOf(observed.ID.Shard())
 	reply, err := r.run(ctx, "repair", k.lives(k.places(observed.ID)...),
@@ -113,7 +114,7 @@ func (r *Redis) Repair(ctx context.Context, observed Snapshot, record []byte, fl
 	return number(reply) == 1, err
 }
 
-// Remove takes a text that is out of place out of its source.
+// Remove deletes a text that does not belong there from its source.
 func (r *Redis) Remove(ctx context.Context, s Source, text string) error {
 	pipe := r.rdb.Pipeline()
 	switch s.kind {

@@ -6,40 +6,40 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// shardKeys names what one shard has in Redis; it is the prefix of all of it. The hash tag is a constant of the shard:
-// no text of a caller ever stands between the braces.
+// shardKeys is the prefix of all Redis keys of one shard. The hash tag is a constant of the shard: no text of a caller
+// ever stands between the braces.
 type shardKeys string
 
 func keysOf(shard int) shardKeys { return shardKeys("tq:{" + tags[shard] + "}:") }
 
-// What a shard has one of, and the beginnings of what it has many of. These names are stored data: they never change.
+// Keys of a shard, and the prefixes of keys of which it has many. The names are stored data and never change.
 const (
 	counterKey   = "n"      // claim counter
 	claimerKey   = "claim:" // + claimer: the token of its last claim
-	lostKey      = "lost"   // claims whose answers got lost
+	lostKey      = "lost"   // claims whose replies were lost
 	crashesKey   = "x"
 	renewalsKey  = "rn"
 	cancelsKey   = "cr"
 	intentsKey   = "si"
 	deadKey      = "dead"
-	recordsKey   = "dr"        // of the dead
-	deadFlowsKey = "deadflows" // the dead by flow and time, scored as lanes are
-	endsKey      = "ar"        // ids of ended jobs that wait for the archive
-	endsGoneKey  = "arn"       // how many of them were ever forgotten
+	recordsKey   = "dr"        // result records of dead letters
+	deadFlowsKey = "deadflows" // dead letters by flow and time, scored as in lanes
+	endsKey      = "ar"        // archive queue: ids of finished jobs
+	endsGoneKey  = "arn"       // number of jobs ever removed from the archive queue
 	bodyKey      = "b:"        // + id
 	resultsKey   = "r:"        // + hour of creation
 	idemKey      = "idem:"     // + hash
 	windowKey    = "w:"        // + hash
 	leaderKey    = "lead:reaper"
-	pausedKey    = "paused"    // channels, laboratories and receivers
-	groupsKey    = "groups"    // of parked jobs
+	pausedKey    = "paused"    // paused channels, laboratories and receivers
+	groupsKey    = "groups"    // groups of parked jobs
 	groupKey     = "g:"        // + hash: one of their lists
-	flowBytesKey = "flowbytes" // what one process measured for all, by flow
+	flowBytesKey = "flowbytes" // queued bytes by flow, measured by one process for all
 )
 
 func (k shardKeys) the(name string) string { return string(k) + name }
 
-// all are several of what there is one of.
+// all returns several keys of the shard.
 func (k shardKeys) all(names ...string) []string {
 	list := make([]string, len(names), len(names)+16)
 	for i, name := range names {
@@ -48,7 +48,7 @@ func (k shardKeys) all(names ...string) []string {
 	return list
 }
 
-// lives begins the keys of every script about the lives of jobs, in the order of lives.lua.
+// lives returns the keys that every script which uses lives.lua begins with, in its order, followed by more.
 func (k shardKeys) lives(more ...string) []string {
 	list := append(k.all(deadKey, recordsKey, deadFlowsKey, crashesKey, renewalsKey, cancelsKey, intentsKey, endsKey),
 		k.lane(CallbackLane()), k.ring(CallbackLane()), k.bell(job.Callback))
@@ -67,7 +67,7 @@ func (k shardKeys) results(createdMs int64) string {
 
 func nameOf(l job.Lane) string { return l.Channel.String() + ":" + strconv.Itoa(int(l.Priority)) }
 
-// lanesAndRings are those of the lanes, which scripts take one after the other.
+// lanesAndRings returns the keys of the lanes, followed by those of their ready indexes in the same order.
 func (k shardKeys) lanesAndRings(lanes ...job.Lane) []string {
 	list := make([]string, 2*len(lanes), 2*len(lanes)+16)
 	for i, l := range lanes {
@@ -76,7 +76,7 @@ func (k shardKeys) lanesAndRings(lanes ...job.Lane) []string {
 	return list
 }
 
-// windowOr is the key of a window, or the other key where there is none.
+// windowOr returns the key of a window, or other when window is empty.
 func (k shardKeys) windowOr(window, other string) string {
 	if window == "" {
 		return other
@@ -84,7 +84,8 @@ func (k shardKeys) windowOr(window, other string) string {
 	return k.the(windowKey + window)
 }
 
-// index numbers the distinct ones of what the jobs of a call share in the order of first use, starting at 1.
+// index numbers distinct values in the order of first use, starting at 1, so that the jobs of a call can refer to what
+// they share.
 type index[T comparable] struct {
 	list  []T
 	known map[T]int

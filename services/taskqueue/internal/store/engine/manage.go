@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Cancel ends waiting jobs and marks running ones, in batches; the answers are in the order of the list. Safe to call
-// again after an error: jobs that it ended answer that they finished.
+// Cancel ends waiting jobs and marks running ones, in batches; the results are in the order of the list. Safe to call
+// again after an error: jobs that the first call ended are then reported as finished.
 func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, error) {
 	id := func(c *Cancellation) job.ID { return c.ID }
 	return inBatches(list, id, func(k shardKeys, batch []Cancellation) ([]Cancelled, error) {
@@ -25,12 +25,13 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 	})
 }
 
-// places are where a job may be: its lane, the leases of its channel, its result bucket, its body.
+// places returns the keys in which a job may be stored: its lane, the leases of its channel, its result bucket, its
+// body.
 func (k shardKeys) places(id job.ID) []string {
 	return []string{k.lane(id.Lane()), k.leases(id.Lane().Channel), k.results(id.CreatedMs()), k.body(id)}
 }
 
-// Reschedule moves a waiting job to the due time (the past means now).
+// Reschedule moves a waiting job to another due time; a time in the past means now.
 func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
 	k, lane := keysOf(m.ID.Shard()), m.ID.Lane()
 	body := k.body(m.ID)
@@ -41,16 +42,16 @@ func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
 	return Moved(number(reply)), err
 }
 
-// Resolution is the end of a job that had ended as unknown.
+// Resolution replaces the result of a job whose outcome was unknown.
 type Resolution struct {
 	ID        job.ID
-	Observed  []byte // the record that says unknown
+	Observed  []byte // the current record, with the state unknown
 	Record    []byte
-	Sent      bool // finished: nothing is kept for a retry
+	Sent      bool // the message was sent: the job is finished and is not kept for a retry
 	Callbacks []NewJob
 }
 
-// Resolve replaces the record of a dead job and reports whether it was the observed one. Safe to call again.
+// Resolve replaces the record of a dead letter and reports whether the record was the observed one. Safe to call again.
 func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 	k := keysOf(x.ID.Shard())
 	var children births
@@ -62,18 +63,18 @@ func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 	return number(reply) == 1, err
 }
 
-// Revival asks that a failed job runs again with a new body, if its record is still the observed one.
+// Revival asks to run a failed job again with a new body, if its record is still the observed one.
 type Revival struct {
 	ID       job.ID
 	Body     []byte
 	Observed []byte
-	Window   string // the job leaves it: no one joins a job that ran; empty: none
+	Window   string // window that the job leaves, because no task may join a job that ran; empty: none
 }
 
-const reviveBytes = 256 << 10 // of one call
+const reviveBytes = 256 << 10 // bodies and records of one script call
 
-// RetryFailed revives failed jobs after delay, in batches, each job wholly or not at all; the answers are in the order
-// of the list. After an error some may have been revived: the same call again says which.
+// RetryFailed revives failed jobs after delay, in batches, each job completely or not at all; the results are in the
+// order of the list. After an error some jobs may have been revived: the same call again returns true for them.
 func (r *Redis) RetryFailed(ctx context.Context, list []Revival, delay time.Duration) ([]bool, error) {
 	id := func(x *Revival) job.ID { return x.ID }
 	return inBatches(list, id, func(k shardKeys, batch []Revival) ([]bool, error) {
@@ -95,9 +96,9 @@ func (r *Redis) RetryFailed(ctx context.Context, list []Revival, delay time.Dura
 	})
 }
 
-const infoBytes = 256 << 10 // of the bodies that one call reads
+const infoBytes = 256 << 10 // bodies that one script call reads
 
-// Info reads jobs; the snapshots are in the order of the ids.
+// Info returns the current state of jobs, in the order of the ids.
 func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
 	const head, each = 1, 6
 	id := func(id *job.ID) job.ID { return *id }
@@ -138,7 +139,7 @@ func readSnapshot(id job.ID, now int64, p []any) Snapshot {
 	return s
 }
 
-// TrimDead forgets the observed dead jobs of one shard, unless they were revived meanwhile.
+// TrimDead deletes the observed dead letters of one shard, unless they were revived meanwhile, and returns how many.
 func (r *Redis) TrimDead(ctx context.Context, shard int, list []Member) (int64, error) {
 	k := keysOf(shard)
 	keys, args := k.lives(), make([]any, 0, 2*len(list))

@@ -10,15 +10,15 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Group is what waits together for a destination: the jobs of one flow, of one channel. A parked job stays in its lane,
-// due when its patience ends; the list of its group lets it go before.
+// Group identifies parked jobs that wait for the same destination: those of one flow and channel. A parked job stays in
+// its lane and becomes due at the latest after its delay; the list of its group allows to release it earlier.
 type Group struct {
 	Channel job.Channel
 	Flow    job.Flow
 	To      job.Destination
 }
 
-// String is the name of the group in Redis.
+// String returns the name of the group in Redis.
 func (g Group) String() string { return fmt.Sprintf("%d %d %s", g.Channel, g.Flow, g.To) }
 
 func parseGroup(text string) (g Group, ok bool) {
@@ -32,14 +32,14 @@ func parseGroup(text string) (g Group, ok bool) {
 	return g, errC == nil && errF == nil
 }
 
-// listOf is the key of a group's list. No text of a caller is in it.
+// listOf returns the key of a group's list. It holds a hash of the group, and so no text of a caller.
 func (k shardKeys) listOf(g Group) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(g.String()))
 	return fmt.Sprintf("%s%016x", k.the(groupKey), h.Sum64())
 }
 
-// maxGroups bounds one look at the groups of a shard; the others get their turn when these went.
+// maxGroups bounds the groups of a shard that one call lists; the others are listed once these are empty.
 const maxGroups = 2000
 
 // Groups lists the groups of a shard that have parked jobs.
@@ -56,7 +56,8 @@ func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
 	return list, err
 }
 
-// Unpark makes up to most parked jobs of a group due now, the longest wait first. A call reads some 250.
+// Unpark makes up to most parked jobs of a group due now, the longest wait first, and returns how many. One call reads
+// at most 250 parked jobs.
 func (r *Redis) Unpark(ctx context.Context, shard int, g Group, most int) (went int, err error) {
 	k := keysOf(shard)
 	keys := append([]string{k.listOf(g), k.the(groupsKey), k.bell(g.Channel)}, k.lanesAndRings(lanesOf(g.Channel)...)...)

@@ -6,16 +6,16 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// readySteps are at most about two milliseconds of Redis.
+// readySteps bounds one script call to about two milliseconds of Redis.
 const readySteps = 500
 
-// UnlistedFlows counts the flows with waiting jobs that a shard's ready indexes lack, or list for a later time than
-// that of their first job: no claim finds them in time.
+// UnlistedFlows counts the flows with waiting jobs that are missing in a shard's ready indexes, or are listed there for
+// a later time than that of their first job. Claims do not find such jobs in time.
 func (r *Redis) UnlistedFlows(ctx context.Context, shard int) (int, error) {
 	return r.compareReadyIndex(ctx, shard, 0)
 }
 
-// RepairReadyIndex lists the flows that UnlistedFlows counts, and returns how many they were.
+// RepairReadyIndex adds the flows that UnlistedFlows counts to the ready indexes, and returns their number.
 func (r *Redis) RepairReadyIndex(ctx context.Context, shard int) (int, error) {
 	return r.compareReadyIndex(ctx, shard, 1)
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Keys is the pattern of every key of the queue.
+// Keys is the pattern that matches every Redis key of the queue.
 const Keys = "tq:*"
 
-// commands are what the engine, its scripts, the mailbox, the rates and the copies of secrets run, each with as many
-// arguments as it needs; none of them is run to find out. CONFIG GET is not among them: the contract says what is not
-// known without it.
+// commands are the Redis commands of the engine, its scripts, the mailbox, the rate limits and the copies of secrets,
+// each with the arguments that it needs at least. The check of rights executes none of them. CONFIG GET is not in the
+// list, because CheckContract reports what cannot be checked without it.
 var commands = []string{
 	"set KEY 0", "incr KEY", "incrby KEY 1", "get KEY", "mget KEY", "mset KEY 0", "strlen KEY", "exists KEY", "del KEY",
 	"unlink KEY", "expire KEY 60", "pexpire KEY 60", "pexpireat KEY 60",
@@ -33,8 +33,8 @@ func nameOfCommand(line string) string {
 	return name
 }
 
-// Rights are the commands of the ACL of the queue's user, as `ACL SETUSER` takes them. A cluster's client asks for the
-// cluster's map as well.
+// Rights returns the ACL rules of the queue's user in the form of `ACL SETUSER`. A cluster's client also needs the
+// commands that read the cluster's map.
 func Rights() []string {
 	list := []string{"+config|get"}
 	for _, line := range commands {
@@ -44,8 +44,8 @@ func Rights() []string {
 	return list
 }
 
-// MissingRights says what the user may not do that the queue does, in words for operators that end with the statement
-// that fixes it.
+// MissingRights returns the rights that the queue needs and its user lacks. The texts are for operators and end with
+// the statement that fixes them.
 func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -66,7 +66,7 @@ func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	case redis.HasErrorPrefix(err, "NOPERM"):
 		const finding = "user %s of redis may not use the queue's keys: ACL SETUSER %[1]s ~%[2]s"
 		return []string{fmt.Sprintf(finding, r.user, Keys)}, nil
-	case answered(err): // Redis knows no such question; the contract says what else an old one lacks
+	case answered(err): // this Redis cannot check rights; CheckContract reports versions that are too old
 		return nil, nil
 	}
 	return nil, fmt.Errorf("ask redis what its user may do: %w", err)
@@ -84,7 +84,7 @@ func (r *Redis) lacks(missing []string) []string {
 		strings.Join(names, ", "), strings.Join(names, " +"))}
 }
 
-// answered reports an error that Redis itself gave, other than one that passes.
+// answered reports whether err is an error that Redis itself returned, other than a temporary one.
 func answered(err error) bool {
 	var said redis.Error
 	return errors.As(err, &said) && !indeterminate(err)

@@ -25,10 +25,11 @@ var prelude string
 //go:embed lives.lua
 var lives string
 
-// scripts are those of the program, each with what it shares with others after the line that declares its flags.
+// scripts are the Lua scripts by name. Each consists of the line with its flags, the shared code (prelude.lua, and
+// lives.lua where the script uses it) and its own code.
 var scripts = func() map[string]*redis.Script {
 	all := map[string]*redis.Script{}
-	files, _ := scriptFiles.ReadDir("scripts") // what is embedded can be read
+	files, _ := scriptFiles.ReadDir("scripts") // embedded files can always be read
 	for _, file := range files {
 		text, _ := scriptFiles.ReadFile(path.Join("scripts", file.Name()))
 		flags, script, _ := strings.Cut(string(text), "\n")
@@ -41,7 +42,7 @@ var scripts = func() map[string]*redis.Script {
 	return all
 }()
 
-// Load puts every script into Redis. Serve calls it when it connects; a NOSCRIPT answer repeats it.
+// Load puts every script into Redis. It is called on connecting, and again after a NOSCRIPT error.
 func (r *Redis) Load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -60,7 +61,7 @@ func (r *Redis) run(ctx context.Context, name string, keys []string, args []any)
 	})
 }
 
-// loaded executes a script; NOSCRIPT (a restarted or failed-over Redis) loads all of them and repeats.
+// loaded executes a script. On NOSCRIPT (a restarted or failed-over Redis) it loads all scripts and executes it again.
 func (r *Redis) loaded(ctx context.Context, name string, run func(context.Context) (any, error)) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -82,7 +83,7 @@ const (
 	repeatPause = 20 * time.Millisecond
 )
 
-// repeat runs a script that is safe to repeat again when its outcome is not known, within ctx.
+// repeat executes an idempotent script, up to three times while its outcome is not known and ctx lasts.
 func (r *Redis) repeat(ctx context.Context, name string, keys []string, args []any) (any, error) {
 	return r.again(ctx, func() (any, error) { return r.run(ctx, name, keys, args) })
 }
@@ -99,7 +100,7 @@ func (r *Redis) again(ctx context.Context, run func() (any, error)) (any, error)
 	}
 }
 
-// indeterminate reports an error after which the script may or may not have run.
+// indeterminate reports whether err leaves open if the script ran, or is temporary.
 func indeterminate(err error) bool {
 	var answered redis.Error
 	if errors.As(err, &answered) && !errors.Is(err, redis.Nil) {
@@ -111,7 +112,8 @@ func indeterminate(err error) bool {
 	return errors.As(err, &network) || !errors.Is(err, context.Canceled)
 }
 
-// list runs a script that is safe to repeat and answers with a list: so many fields, then some of so many fields each.
+// list executes an idempotent script that returns a list: head fields, then records of each fields. Other replies are
+// an error.
 func (r *Redis) list(ctx context.Context, name string, keys []string, args []any, head, each int) ([]any, error) {
 	reply, err := r.repeat(ctx, name, keys, args)
 	if err != nil {
@@ -129,7 +131,7 @@ func listOf(name string, reply any, head, each int) ([]any, error) {
 	return parts, nil
 }
 
-// answers runs a script that is safe to repeat and answers with a number for each of n jobs.
+// answers executes an idempotent script that returns one number for each of n jobs.
 func answers[T ~int](ctx context.Context, r *Redis, name string, keys []string, args []any, n int) ([]T, error) {
 	parts, err := r.list(ctx, name, keys, args, n, 0)
 	if err != nil {
@@ -142,11 +144,12 @@ func answers[T ~int](ctx context.Context, r *Redis, name string, keys []string, 
 	return list, nil
 }
 
-// manageBatch is how many jobs one call reads or ends, so that it stays short: a millisecond or two of Redis.
+// manageBatch is how many jobs one script call reads or ends: that takes Redis one or two milliseconds.
 const manageBatch = 100
 
-// inBatches asks about jobs shard by shard, some at a time, and returns the answers in the order of the jobs. ask may
-// answer about the first ones of a batch alone, at least about one. After an error some may have been asked about.
+// inBatches calls ask for the jobs of each shard, at most manageBatch at a time, and returns the results in the order
+// of the jobs. ask may process only the first ones of a batch, but at least one. After an error some jobs may have been
+// processed.
 func inBatches[J, A any](jobs []J, id func(*J) job.ID, ask func(k shardKeys, batch []J) ([]A, error)) ([]A, error) {
 	all := make([]A, len(jobs))
 	shards := map[int][]int{}

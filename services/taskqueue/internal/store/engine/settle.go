@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Settle ends leases of one channel of one shard for the workers that hold them. The verdicts are in the order
-// of the settlements. Safe to call again with the same arguments.
+// Settle ends leases of one channel of one shard for the workers that hold them. The verdicts are in the order of the
+// settlements. Safe to call again with the same arguments.
 func (r *Redis) Settle(ctx context.Context, shard int, c job.Channel, list []Settlement) ([]Verdict, error) {
 	keys, args := r.settleCall(keysOf(shard), "a", c, list)
 	return answers[Verdict](ctx, r, "settle", keys, args, len(list))
 }
 
-// Reap is Settle for leases that ran out: a lease that was renewed meanwhile is skipped. fence is the number of the
-// caller's leadership; when someone else leads now, nothing changes.
+// Reap ends expired leases as Settle does; leases that were renewed meanwhile are skipped. fence is the number that
+// Lead returned: when another process leads now, nothing changes.
 func (r *Redis) Reap(
 	ctx context.Context, shard int, c job.Channel, fence int64, list []Settlement,
 ) ([]Verdict, error) {
@@ -26,16 +26,16 @@ func (r *Redis) Reap(
 	return answers[Verdict](ctx, r, "settle", append(keys, k.the(leaderKey)), args, len(list))
 }
 
-// common is what settlements share that differ in their ids and payloads alone, as most neighbours in a batch do: a run
-// of them names it once.
+// common holds the values that consecutive settlements often share: all but ids and payloads. The script gets them once
+// for a run of equal ones.
 type common struct {
 	token   int64
 	op      Op
-	hour    int64 // of the result bucket
+	hour    int64 // hour of the result bucket
 	counter int64
-	lane    job.Lane // of OpRetry and OpRelease, as the next; else zero, so that more of them are alike
+	lane    job.Lane // only OpRetry and OpRelease, as delay and to; else zero, so that more settlements are equal
 	delay   time.Duration
-	flow    job.Flow // of what stays: in a lane or among the dead
+	flow    job.Flow // only for jobs that stay in a lane or as dead letters
 	to      job.Destination
 }
 
@@ -52,7 +52,7 @@ func commonOf(s *Settlement) common {
 	return c
 }
 
-// again reports that the jobs go back to a lane.
+// again reports whether the jobs return to a lane.
 func (c common) again() bool { return c.op == OpRetry || c.op == OpRelease }
 
 func (r *Redis) settleCall(k shardKeys, mode string, c job.Channel, list []Settlement) (keys []string, args []any) {
@@ -104,7 +104,7 @@ func (r *Redis) settleCall(k shardKeys, mode string, c job.Channel, list []Settl
 	return keys, slices.Concat(args, perRun, children.args, left)
 }
 
-// births are the callback jobs of a call, as lives.lua reads them.
+// births are the callback jobs that a call creates, as keys and arguments of lives.lua.
 type births struct {
 	keys []string
 	args []any
@@ -118,10 +118,10 @@ func (x *births) add(k shardKeys, parent int, children []NewJob) {
 	}
 }
 
-// CallbackLane is the lane in which the callbacks of finished jobs are created.
+// CallbackLane returns the lane in which the callbacks of finished jobs are created.
 func CallbackLane() job.Lane { return job.Lane{Channel: job.Callback, Priority: job.Moderate} }
 
-// Renew prolongs leases of one channel of one shard; the answers are in the order of the renewals.
+// Renew extends leases of one channel of one shard; the results are in the order of the renewals.
 func (r *Redis) Renew(ctx context.Context, shard int, c job.Channel, list []Renewal) ([]Renewed, error) {
 	k := keysOf(shard)
 	args := make([]any, 0, 4*len(list))
@@ -132,7 +132,8 @@ func (r *Redis) Renew(ctx context.Context, shard int, c job.Channel, list []Rene
 	return answers[Renewed](ctx, r, "renew", keys, args, len(list))
 }
 
-// MarkIntent records that a paid send is about to begin. False: the lease is lost, do not send.
+// MarkIntent records that a paid send is about to begin. It returns false when the lease is lost: the caller must not
+// send.
 func (r *Redis) MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error) {
 	k := keysOf(id.Shard())
 	keys := []string{k.leases(id.Lane().Channel), k.the(intentsKey)}
@@ -140,7 +141,7 @@ func (r *Redis) MarkIntent(ctx context.Context, id job.ID, token int64, provider
 	return number(reply) == 1, err
 }
 
-// Expired lists up to most leases of a channel that ran out, oldest first.
+// Expired lists up to most expired leases of a channel, oldest first.
 func (r *Redis) Expired(ctx context.Context, shard int, c job.Channel, most int) ([]Expired, error) {
 	k := keysOf(shard)
 	parts, err := r.list(ctx, "expired", k.lives(k.leases(c), k.the(lostKey)), []any{most}, 1, 7)

@@ -10,14 +10,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// sizeSample is how many jobs of a flow stand for the others.
+// sizeSample is how many jobs of a flow are measured to estimate the size of all.
 const sizeSample = 32
 
-// sizeSteps are about two milliseconds of Redis.
+// sizeSteps bounds one script call to about two milliseconds of Redis.
 const sizeSteps = 500
 
-// FlowSizes estimates the bytes of the waiting jobs of a shard by flow, of those flows that have at least so many jobs
-// in one lane. It reads a sample: to count every byte would cost every job something.
+// FlowSizes estimates the bytes of a shard's waiting jobs by flow, for flows with at least that many jobs in one lane.
+// It measures a sample, because an exact count would have to be kept up to date for every job.
 func (r *Redis) FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error) {
 	k, sizes := keysOf(shard), map[job.Flow]int64{}
 	for _, l := range job.Lanes() {
@@ -32,16 +32,16 @@ func (r *Redis) FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]i
 	return sizes, nil
 }
 
-// Part is what one flow has of something.
+// Part is the share of one flow in a set of jobs.
 type Part struct{ Jobs, Bytes int64 }
 
-// DeadParts estimates what each flow has among the dead of a shard.
+// DeadParts estimates the dead letters of a shard by flow.
 func (r *Redis) DeadParts(ctx context.Context, shard int) (map[job.Flow]Part, error) {
 	k := keysOf(shard)
 	return r.sizesIn(ctx, k, k.the(deadFlowsKey), 1)
 }
 
-// sizesIn estimates the parts of a set that is scored as a lane, of flows that have at least so many jobs in it.
+// sizesIn estimates the jobs and bytes by flow in a set scored as a lane, for flows with at least that many jobs in it.
 func (r *Redis) sizesIn(ctx context.Context, k shardKeys, key string, least int) (map[job.Flow]Part, error) {
 	parts := map[job.Flow]Part{}
 	for from := int64(0); from >= 0; {
@@ -63,9 +63,9 @@ func (r *Redis) sizesIn(ctx context.Context, k shardKeys, key string, least int)
 	return parts, nil
 }
 
-const flowBytesAge = time.Minute // without a measurement no one is refused for an old one
+const flowBytesAge = time.Minute // after that without a new measurement, no task is rejected because of an old one
 
-// NoteFlowBytes tells all processes with how many bytes flows wait, in place of what was told before.
+// NoteFlowBytes publishes the bytes of waiting jobs by flow to all processes. It replaces the previous values.
 func (r *Redis) NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error {
 	key, pipe := keysOf(0).the(flowBytesKey), r.rdb.TxPipeline()
 	pipe.Del(ctx, key)
@@ -76,7 +76,7 @@ func (r *Redis) NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) err
 	return r.send(ctx, pipe, "note the bytes of flows")
 }
 
-// FlowBytes reads what NoteFlowBytes told last.
+// FlowBytes returns the values that NoteFlowBytes stored last; none when they are older than a minute.
 func (r *Redis) FlowBytes(ctx context.Context) (map[job.Flow]int64, error) {
 	pipe := r.rdb.Pipeline()
 	texts := pipe.HGetAll(ctx, keysOf(0).the(flowBytesKey))

@@ -7,14 +7,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Batch is one request: all of its jobs are accepted together or none. They live on one shard.
+// Batch is one request. Its jobs are accepted all together or not at all, and live on one shard.
 type Batch struct {
 	IdempotencyKey string        // already scoped to the caller; never empty
-	RequestHash    string        // equal keys with another hash are a conflict; holds no comma
-	KeepKey        time.Duration // how long a repeat is recognised
-	// OwnKey: the key was made for this very batch. Only this batch repeats it, so its ids need not be kept.
+	RequestHash    string        // the same key with another hash is a conflict; holds no comma
+	KeepKey        time.Duration // how long repeats of the request are recognized
+	// OwnKey is set when the key was made for this very batch. Only this batch repeats it, so its ids need not be kept.
 	OwnKey bool
-	Full   bool // the laboratory has its part of the memory: repeats and joins get their answer, new jobs ErrFlowFull
+	Full   bool // the laboratory's memory quota is used up: repeats and joins succeed, new jobs get ErrFlowFull
 	Jobs   []NewJob
 }
 
@@ -27,23 +27,23 @@ type NewJob struct {
 	Window *Window // nil: none
 }
 
-// Window asks to join the waiting job of the same key instead of adding one.
+// Window asks to join the waiting job with the same key instead of adding a job.
 type Window struct {
 	Key      string // hash of laboratory, task, task_type, priority and the caller's key
-	Seen     job.ID // override only: what LookupWindow said; empty: none
+	Seen     job.ID // with Override: the result of LookupWindow; empty: the window held no job
 	Override bool   // replace the waiting job's body and due time, keeping its id
 }
 
-// Refusals of Enqueue. What is full drains: try again later.
+// Reasons why Enqueue rejects a batch. The "full" errors are temporary: the caller may retry later.
 var (
 	ErrConflict      = errors.New("idempotency key was used for another request")
 	ErrLaneFull      = errors.New("lane is full")
 	ErrFlowFull      = errors.New("a flow's part of the lane is full")
 	ErrMemoryFull    = errors.New("the queue's memory is full")
-	ErrWindowChanged = errors.New("window changed since it was read") // override only: read again
+	ErrWindowChanged = errors.New("window changed since it was read") // with Override: read the window again
 )
 
-// Accepted is the answer to a batch: ids in request order.
+// Accepted is the result of Enqueue; the ids are in the order of the request.
 type Accepted struct {
 	IDs    []job.ID
 	Replay bool // the batch had been accepted before
@@ -54,20 +54,20 @@ type ClaimRequest struct {
 	Shard   int
 	Channel job.Channel
 	Max     int
-	Claimer string      // names the caller among all that claim from this queue
-	Last    int64       // the token of the caller's last claim whose answer it got; 0: none
-	Doubt   bool        // the answer of the claim after Last got lost: its jobs never ran
-	Turn    int         // how many jobs the caller claimed before: small claims add up to the shares of the priorities
-	After   [3]job.Flow // by priority: the flow that was served last, as the claim before said; the next one comes first
-	Limits  *Limits     // nil: any flow may take all
+	Claimer string      // unique name of the caller among all that claim from this queue
+	Last    int64       // token of the last claim whose reply arrived; 0: none
+	Doubt   bool        // the reply of the claim after Last was lost: its jobs never ran
+	Turn    int         // jobs that the caller claimed before; makes small claims add up to the shares of the priorities
+	After   [3]job.Flow // by priority: the flow that the previous claim served last; the flow behind it is served first
+	Limits  *Limits     // nil: one flow may take all
 }
 
-// Limits are what the caller has places for, so that no flow takes the places of the others.
+// Limits are the free slots of the caller, so that one flow cannot use the slots of the others.
 type Limits struct {
-	Ordinary     int // jobs of all ordinary flows together; the rest of Max is for reserved ones
-	EachOrdinary int // jobs of one flow
+	Ordinary     int // jobs of all ordinary flows together; the rest of Max is kept for reserved flows
+	EachOrdinary int // jobs of each flow, unless Flows has a limit for it
 	EachReserved int
-	Flows        map[job.Flow]int // limits that override Each, of flows with running jobs; FlowPaused skips the flow
+	Flows        map[job.Flow]int // limits that override Each*, for flows with running jobs; FlowPaused skips the flow
 }
 
 // FlowPaused is the limit of a paused flow.
@@ -76,24 +76,25 @@ const FlowPaused = -1
 // Claim is a set of jobs leased under one token.
 type Claim struct {
 	NowMs     int64 // Redis's clock when the lease began
-	NextDueMs int64 // when it is worth asking again; -1: nothing waits
+	NextDueMs int64 // when the next claim can find a job; -1: nothing waits
 	Token     int64
 	Jobs      []Leased
-	After     [3]job.Flow // for the next claim
-	Held      bool        // ready jobs were left because their flows are at their limits
+	After     [3]job.Flow // for the next ClaimRequest
+	Held      bool        // ready jobs were skipped because their flows are at their limits
 }
 
-// Leased is one claimed job. ReadBodies sets Raw; where it stays nil, there is nothing left to run.
+// Leased is one claimed job. ReadBodies sets Raw; when it stays nil, the job has no body and cannot run.
 type Leased struct {
 	ID   job.ID
 	Flow job.Flow
 	Raw  []byte
 }
 
-// Op says how a lease ends.
+// Op is the way in which a lease ends.
 type Op byte
 
-// The ends of a lease.
+// Succeed, fail, unknown and cancel end the job with a result. Retry and release return it to a lane, with a new body
+// or the old one. Drop removes a job that has nothing left to run.
 const (
 	OpSucceed Op = 's'
 	OpFail    Op = 'f'
@@ -104,7 +105,7 @@ const (
 	OpDrop    Op = 'd'
 )
 
-// Settlement ends one lease. Payload is the result record, for OpRetry the new body, else nil.
+// Settlement ends one lease. Payload is the result record; for OpRetry it is the new body; else nil.
 type Settlement struct {
 	ID        job.ID
 	Token     int64
@@ -112,29 +113,29 @@ type Settlement struct {
 	Delay     time.Duration // OpRetry, OpRelease
 	Flow      job.Flow      // OpRetry, OpRelease, OpFail, OpUnknown
 	Payload   []byte
-	Counter   int64  // reaper: the crash counter to store; 0: leave
-	Window    string // OpRetry, OpRelease after a crash: no one joins the job any more; empty: it has none
+	Counter   int64  // reaper: crash counter to store; 0: unchanged
+	Window    string // OpRetry, OpRelease after a crash: window that the job leaves; empty: none
 	Callbacks []NewJob
-	// To, of OpRetry and OpRelease: the job is parked until Unpark lets its group go, at most for Delay.
+	// To parks the job of an OpRetry or OpRelease until Unpark releases its group, at most for Delay.
 	To job.Destination
 }
 
-// Verdict answers a settlement.
+// Verdict is the result of a settlement.
 type Verdict int
 
-// The verdicts.
+// Results of a settlement. The numbers are those of settle.lua.
 const (
-	VerdictLost            Verdict = 0 // the lease is not mine any more; nothing was changed
+	VerdictLost            Verdict = 0 // the caller no longer holds the lease; nothing was changed
 	VerdictDone            Verdict = 1
-	VerdictAlready         Verdict = 2 // a result is stored: a repeat of this call, or someone else's end
-	VerdictCancelRequested Verdict = 3 // retry and release are refused: end it as cancelled
+	VerdictAlready         Verdict = 2 // a result is stored already, by this call before or by another process
+	VerdictCancelRequested Verdict = 3 // retry and release are refused: settle the job as cancelled
 	VerdictUntold          Verdict = 4 // done; its callbacks were dropped, because too many of its flow wait
 )
 
 // Done reports whether the settlement took effect.
 func (v Verdict) Done() bool { return v == VerdictDone || v == VerdictUntold }
 
-// Renewal prolongs one lease from Mine to Proposed; either is accepted as the present one.
+// Renewal extends one lease from the token Mine to the token Proposed; the lease may hold either of them.
 type Renewal struct {
 	ID        job.ID
 	Mine      int64
@@ -142,21 +143,21 @@ type Renewal struct {
 	ClaimedMs int64
 }
 
-// Renewed answers a renewal.
+// Renewed is the result of a renewal.
 type Renewed int
 
-// The answers.
+// Results of a renewal. After RenewCancelRequested the lease is extended, and the worker should stop the job.
 const (
 	RenewLost            Renewed = 0
 	RenewOK              Renewed = 1
 	RenewCancelRequested Renewed = 2
 )
 
-// Expired is a lease that ran out, with what is known about its job.
+// Expired is an expired lease with what is known about its job.
 type Expired struct {
 	ID       job.ID
 	Token    int64
-	Raw      []byte // nil: nothing to run
+	Raw      []byte // body of the job; nil: nothing to run
 	Evidence job.Evidence
 }
 
@@ -170,7 +171,7 @@ type Cancellation struct {
 // Cancelled is the result of a request to cancel a job.
 type Cancelled int
 
-// The answers.
+// Results of Cancel: only CancelDone means that this call ended the job; CancelRequested marked a running one.
 const (
 	CancelNotFound  Cancelled = 0
 	CancelDone      Cancelled = 1
@@ -178,30 +179,30 @@ const (
 	CancelFinished  Cancelled = 3
 )
 
-// Move asks that a waiting job runs at another time.
+// Move asks to run a waiting job at another time.
 type Move struct {
 	ID       job.ID
 	DueMs    int64
-	Observed []byte // its body
-	Body     []byte // the same with the new times
-	Window   string // its window lives as much longer; empty: none
+	Observed []byte // current body of the job
+	Body     []byte // the body with the new times
+	Window   string // window of the job, which is extended as well; empty: none
 }
 
-// Moved answers a reschedule.
+// Moved is the result of Reschedule.
 type Moved int
 
-// The answers.
+// Results of Reschedule; only MoveDone changed the job.
 const (
 	MoveNotFound Moved = 0
 	MoveDone     Moved = 1
 	MoveTooLate  Moved = 2 // running or finished
-	MoveChanged  Moved = 3 // its body is not the observed one any more: read again
+	MoveChanged  Moved = 3 // the body is not the observed one: read the job again
 )
 
-// Place is where a job is.
+// Place is the state of a job by where it is stored.
 type Place int
 
-// The places.
+// A job with PlaceResult has ended, also as a dead letter; PlaceNone means that the queue does not have it.
 const (
 	PlaceNone   Place = 0
 	PlaceLane   Place = 1
@@ -209,7 +210,7 @@ const (
 	PlaceResult Place = 3
 )
 
-// Snapshot is one job at one instant.
+// Snapshot is the state of one job at one instant.
 type Snapshot struct {
 	ID              job.ID
 	Place           Place
@@ -220,25 +221,25 @@ type Snapshot struct {
 	Record          []byte
 	Body            []byte
 	CancelRequested bool
-	Traces          Traces // everything that exists of it, for the auditor
-	Token           int64  // of the lease; 0: none
+	Traces          Traces // all places where something of the job is stored, for the invariant check
+	Token           int64  // fencing token of the lease; 0: none
 }
 
 // Depth is the load of one lane of one shard.
 type Depth struct {
 	Lane     job.Lane
 	Waiting  int64 // all jobs in the lane
-	Ready    int64 // of them due; the others are scheduled
+	Ready    int64 // jobs that are due; the others are scheduled
 	OldestMs int64 // age of the oldest ready job; 0: none is ready
-	Running  int64 // leases of the channel; the same for its three lanes
-	Begun    int64 // claimed ever
-	Attempts int64 // of the channel, ever; the same for its three lanes, as the next
-	Faults   int64 // of them without success
+	Running  int64 // leases of the channel, equal for its three lanes
+	Begun    int64 // jobs ever claimed
+	Attempts int64 // of the channel, ever; equal for its three lanes, as Faults is
+	Faults   int64 // attempts without success
 }
 
-// Depths are what a shard, or all of them, has to do and to keep.
+// Depths are the numbers of jobs of one shard, or of all shards.
 type Depths struct {
 	Lanes []Depth // in the order of job.Lanes
 	Dead  int64   // failed and unknown jobs, for retryTask and for operators
-	Ends  int64   // ended jobs that wait for the archive
+	Ends  int64   // finished jobs in the archive queue
 }

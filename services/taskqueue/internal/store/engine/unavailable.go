@@ -6,10 +6,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// RetryAfter is how long a caller of a queue that does not answer is asked to wait.
+// RetryAfter is how long callers are asked to wait when Redis does not respond.
 const RetryAfter = 5 * time.Second
 
-// Unavailable tells a caller that the queue's Redis does not answer, unless err says already what is wrong.
+// Unavailable returns an error for callers which says that the queue's Redis cannot be reached. It returns err itself
+// when err is an error for callers already.
 func Unavailable(err error) error {
 	if _, known := apperr.From(err); known {
 		return err

@@ -24,7 +24,7 @@ type Queue interface {
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 }
 
-// Observer counts.
+// Observer receives the result of each round for metrics.
 type Observer interface {
 	Audited(checked int, found []Violation)
 }
@@ -34,26 +34,28 @@ type Violation struct {
 	Rule   Rule
 	Shard  int
 	Source engine.Source
-	Text   string          // the job id, or what stands in its place
-	Job    engine.Snapshot // without its texts; not for Foreign
+	Text   string          // job id, or the text found in its place
+	Job    engine.Snapshot // without body and record; zero for Foreign
 }
 
 const (
-	sample = 500 // ids of one round
-	shown  = 3   // violations that one round writes to the log
+	sample = 500 // ids per round
+	shown  = 3   // violations per round that are logged
 )
 
-// Auditor checks a sliding sample. RunOnce is for one loop at a time. Those of several processes share the shards.
+// Auditor checks the invariants in rounds of about 500 ids. Several processes may run one each: each checks the shards
+// that it leads. RunOnce may not be called concurrently.
 type Auditor struct {
 	Queue    Queue
-	Leads    func(shard int) bool // whether this process leads a shard, and so audits it
+	Leads    func(shard int) bool // reports whether this process leads a shard and so checks it
 	Observer Observer
 	Log      *slog.Logger
 
 	at place
 }
 
-// RunOnce checks the next ids, about 500, and goes round for ever.
+// RunOnce checks the next ids, about 500. After the last shard it begins again with the first. Violations are counted,
+// and the first ones logged; they are not an error.
 func (a *Auditor) RunOnce(ctx context.Context) error {
 	checked := 0
 	var found []Violation
@@ -76,13 +78,14 @@ func (a *Auditor) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// place is where a walk over all sources of all shards stands.
+// place is the cursor of a scan over all sources of all shards.
 type place struct {
 	shard, source int
 	cursor        uint64
 }
 
-// check checks the next page of a source and continues behind it.
+// check checks the next page of a source and advances the cursor. At the end of a shard it also checks the ready
+// indexes.
 func (p *place) check(ctx context.Context, q Queue) (source string, checked int, found []Violation, err error) {
 	sources, shard := q.Sources(p.shard), p.shard
 	s := sources[p.source]
@@ -130,13 +133,13 @@ func checkReadyIndex(ctx context.Context, q Queue, shard int) ([]Violation, erro
 	return []Violation{{Rule: Unlisted, Shard: shard, Source: index, Text: fmt.Sprintf("%d flows", n)}}, nil
 }
 
-// Report is the outcome of a check of everything.
+// Report is the outcome of a check of all jobs.
 type Report struct {
-	Checked    map[string]int // ids by source; one that stands in several counts in each
-	Violations []Violation    // each once
+	Checked    map[string]int // ids by source; an id in several sources counts in each
+	Violations []Violation    // without duplicates
 }
 
-// Check reads every job. On a busy queue it sees each id at some time during the check, never a mixture.
+// Check checks every job. On a busy queue each job is read at one instant, but not all jobs at the same one.
 func Check(ctx context.Context, q Queue) (Report, error) {
 	all := Report{Checked: map[string]int{}}
 	for shard := range job.Shards {
@@ -155,7 +158,7 @@ func Check(ctx context.Context, q Queue) (Report, error) {
 	return all, nil
 }
 
-// CheckShard reads every job of a shard.
+// CheckShard checks every job of a shard.
 func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
 	r := Report{Checked: map[string]int{}}
 	seen := map[string]bool{}
@@ -175,8 +178,9 @@ func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
 	return r, nil
 }
 
-// Repair takes what is damaged out of the queue and returns how many jobs it fixed: they are dead letters then, which
-// people revive or not. A job that changed since it was observed is skipped. Check again: one may break two rules.
+// Repair removes damaged jobs from the queue and returns how many: jobs with a body become dead letters, which
+// operators may revive. Jobs that changed since they were observed are skipped. A job may break two rules, so check
+// again afterwards.
 func Repair(ctx context.Context, q Queue, clk clock.Clock, r Report) (int, error) {
 	repaired := 0
 	for _, v := range r.Violations {
@@ -200,7 +204,7 @@ func repair(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, e
 		return n > 0, err
 	case StrayTrace:
 		return q.Repair(ctx, v.Job, nil, 0)
-	case LeaseStale: // the job is sound; the reaper is not
+	case LeaseStale: // the job is sound; its lease was not reaped, which Repair cannot fix
 		return false, nil
 	}
 	snapshots, err := q.Info(ctx, []job.ID{v.Job.ID})

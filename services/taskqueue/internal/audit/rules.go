@@ -1,5 +1,5 @@
-// Package audit owns the invariants of the queue's data: which ones there are, a loop that checks a sliding sample
-// of them, a check of everything, and the way out of the queue for what is broken.
+// Package audit checks the invariants of the queue's data in Redis: in a loop over a sliding sample, or all jobs at
+// once. Repair turns damaged jobs into dead letters and deletes what belongs to no job.
 package audit
 
 import (
@@ -8,33 +8,33 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Rule names an invariant that is broken.
+// Rule is the name of a broken invariant, as in the metric.
 type Rule string
 
-// The rules, in the order in which a repair goes.
+// Rules in the order in which Repair applies them.
 const (
 	Foreign      Rule = "foreign"        // a text that is no job id, or an id in the wrong place
 	TwoPlaces    Rule = "two_places"     // more than one of waiting, running, dead
-	EndedAndLive Rule = "ended_and_live" // a result and still waiting or running
-	NoBody       Rule = "no_body"        // waiting or running with nothing to run
-	OrphanBody   Rule = "orphan_body"    // a body that is nowhere
+	EndedAndLive Rule = "ended_and_live" // a result, although waiting or running
+	NoBody       Rule = "no_body"        // waiting or running without a body
+	OrphanBody   Rule = "orphan_body"    // a body of a job that is in no list
 	DeadNoBody   Rule = "dead_no_body"   // kept for retryTask without a body
 	DeadNoRecord Rule = "dead_no_record" // kept for retryTask without a record
-	GraveNoDead  Rule = "grave_no_dead"  // the record of a dead job that is not dead
-	LeaseFar     Rule = "lease_far"      // a lease beyond now and its length
-	LeaseStale   Rule = "lease_stale"    // a lease that ran out long ago: no one reaps
-	StrayTrace   Rule = "stray_trace"    // a counter, request or mark of a job that does not run
-	Unlisted     Rule = "unlisted_flow"  // a flow with waiting jobs that its ready index lacks, or lists too late
+	GraveNoDead  Rule = "grave_no_dead"  // the record of a dead letter that is not in the list of dead letters
+	LeaseFar     Rule = "lease_far"      // a lease that ends later than any claim of now would
+	LeaseStale   Rule = "lease_stale"    // a lease that expired long ago and was not reaped
+	StrayTrace   Rule = "stray_trace"    // a crash counter, cancel request or other mark of a job that does not run
+	Unlisted     Rule = "unlisted_flow"  // a flow with waiting jobs that the ready index lacks, or lists too late
 )
 
-// Rules lists all of them in the order in which a repair goes.
+// Rules returns all rules in the order in which Repair applies them.
 func Rules() []Rule {
 	return []Rule{Foreign, TwoPlaces, EndedAndLive, NoBody, OrphanBody, DeadNoBody, DeadNoRecord, GraveNoDead, LeaseFar,
 		LeaseStale, StrayTrace, Unlisted}
 }
 
 const (
-	leaseSlack = 2 * time.Second // between a renewal's clock and Redis's
+	leaseSlack = 2 * time.Second // tolerance between the clock of a renewal and Redis's
 	staleAfter = time.Minute
 )
 

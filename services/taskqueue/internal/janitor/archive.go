@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Entry is one end.
+// Entry is one finished job for the archive.
 type Entry struct {
 	ID     job.ID
 	Record job.Record
@@ -27,56 +27,59 @@ type Ends interface {
 	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)
 }
 
-// Store keeps what ended.
+// Store is the archive of finished jobs.
 type Store interface {
 	Write(ctx context.Context, list []Entry) (refused []job.ID, err error)
 	Purge(ctx context.Context, before time.Time) (int64, error)
 	PurgeBatch() int64
 }
 
-// Archived counts ends.
+// Archived counts archived jobs by outcome.
 type Archived interface {
 	Archived(outcome string, jobs int)
 }
 
-// Outcomes of an end: written, gone (its record was forgotten first, or the job lives again), refused by the database.
+// Outcomes returns the outcomes of archiving one job: written, gone (it has no record, because the record expired or
+// the job was revived), refused (by the database).
 func Outcomes() []string { return []string{"written", "gone", "refused"} }
 
 const (
 	endsPage   = 500
 	purgeEvery = 10 * time.Minute
-	// forgetAfter is how long a result stays in Redis that is in the archive: callers ask most soon after the end.
+	// forgetAfter is how long Redis keeps a result that is already in the archive: most requests for a result come soon
+	// after the end.
 	forgetAfter = time.Minute
-	// maxKept bounds the ids that wait for it, which is memory of this process.
+	// maxKept bounds the ids that this process keeps in memory until then.
 	maxKept = 100_000
 )
 
-// Archive moves ended jobs from Redis into the store: read, write, forget what was observed. A crash between any two
-// steps repeats the write, which replaces a job only by a newer end; nothing is lost or doubled. Without the store
-// the ends wait in Redis for as long as their records are kept there, and the engine claims no ordinary jobs once
-// too many of them wait. Results leave Redis a minute after the archive has them; those of a process that died in that
-// minute leave with their hour. RunOnce is for one loop at a time.
+// Archive moves finished jobs from Redis into the store: it reads a page, writes it, and removes what it read from the
+// archive queue. A crash between two steps repeats the write, which replaces a job only by a newer end, so that no end
+// is lost or stored twice. While the store is unavailable, jobs stay in the archive queue for as long as their records
+// are kept; once too many of them wait, the engine claims no ordinary jobs. Results are deleted from Redis a minute
+// after they were archived; when this process dies in that minute, they expire with their hour. RunOnce may not be
+// called concurrently.
 type Archive struct {
 	Queue    Ends
 	Store    Store
 	Observer Archived
 	Clock    clock.Clock
 	Log      *slog.Logger
-	Age      time.Duration // how long the archive keeps a job
+	Age      time.Duration // how long the store keeps a job
 
 	purged time.Time
 	kept   []written // archived results that are still in Redis, oldest first
-	ids    int       // in kept
+	ids    int       // number of ids in kept
 }
 
-// written are the results of one page that are in the archive.
+// written is the results of one page that are in the archive since at.
 type written struct {
 	at  time.Time
 	ids []job.ID
 }
 
-// RunOnce archives everything that ended until now on the shards that the caller leads. The leader of the first one
-// purges from time to time.
+// RunOnce archives all finished jobs of the shards that the caller leads. The leader of shard 0 also purges the store
+// from time to time.
 func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error {
 	err := eachShard(func(shard int) error {
 		for leads(shard) {
@@ -94,7 +97,8 @@ func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error
 	return err
 }
 
-// forget takes results out of Redis that have been in the archive for some time.
+// forget deletes results from Redis that were archived at least forgetAfter ago, and earlier ones when there are too
+// many.
 func (a *Archive) forget(ctx context.Context) error {
 	for len(a.kept) > 0 && (a.ids > maxKept || a.Clock.Now().Sub(a.kept[0].at) >= forgetAfter) {
 		if err := a.Queue.ForgetResults(ctx, a.kept[0].ids); err != nil {
@@ -106,7 +110,7 @@ func (a *Archive) forget(ctx context.Context) error {
 	return nil
 }
 
-// move archives one page.
+// move archives one page of the archive queue and returns its length.
 func (a *Archive) move(ctx context.Context, shard int) (int, error) {
 	ends, err := a.Queue.OldestEnds(ctx, shard, endsPage)
 	if err != nil || len(ends.IDs) == 0 {
@@ -128,15 +132,15 @@ func (a *Archive) move(ctx context.Context, shard int) (int, error) {
 	return len(ends.IDs), nil
 }
 
-// Keep writes the ends of jobs as Redis knows them now. A job without a record is none: it lives again, or was
-// forgotten; a page of such jobs needs no database.
+// Keep archives jobs with their current records. Jobs without a record are skipped: they were revived, or their record
+// expired. A page of only such jobs needs no database.
 func (a *Archive) Keep(ctx context.Context, ids []job.ID) error {
 	_, err := a.keep(ctx, ids)
 	return err
 }
 
-// keep returns the jobs whose results Redis need not keep: the archived ones, less the dead ones, which
-// /retryTask/ still wants with their bodies.
+// keep archives jobs and returns those whose results Redis need not keep. Dead letters are not among them, because
+// /retryTask/ needs their bodies.
 func (a *Archive) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
 	ended, err := a.Queue.HowEnded(ctx, ids)
 	if err != nil {

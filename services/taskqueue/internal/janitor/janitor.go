@@ -1,6 +1,6 @@
-// Package janitor owns what happens to jobs that no one holds any more: leases whose worker went silent, ends that wait
-// for the archive, dead jobs that are too old or too many, parked jobs that may go, and how many bytes wait. Any number
-// of processes may run it: each shard has one that works at a time, and every step compares what it observed.
+// Package janitor does the maintenance of the queue: it reaps expired leases, archives finished jobs, trims dead
+// letters that are too old or too many, releases parked jobs, and measures how many bytes wait. Any number of processes
+// may run it: each shard has one leader at a time, and every step compares what it observed before it writes.
 package janitor
 
 import (
@@ -33,71 +33,74 @@ type Queue interface {
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 }
 
-// Observer counts decisions.
+// Observer counts reaped leases by decision.
 type Observer interface {
 	Reaped(c job.Channel, decision string)
 }
 
-// Weigher measures for all processes how many bytes wait.
+// Weigher publishes the bytes of waiting jobs to all processes.
 type Weigher interface {
 	Measure(ctx context.Context) error
 }
 
-// Config sets the pace and the limits.
+// Config holds the interval and the limits of maintenance.
 type Config struct {
-	Every        time.Duration // between two checks of the leases, jittered
+	Every        time.Duration // time between two checks of the leases, jittered by ±25 %
 	KeepDead     time.Duration
-	MaxDead      int64 // of all shards together
-	MaxDeadBytes int64 // of all shards together
-	Resend       bool  // paid sends that were interrupted are repeated; false: held as unknown
+	MaxDead      int64 // dead letters of all shards together
+	MaxDeadBytes int64 // bytes of dead letters of all shards together
+	Resend       bool  // interrupted paid sends are repeated; false: their jobs end as unknown
 }
 
-// Deps are what the janitor works with.
+// Deps are the services that the janitor uses.
 type Deps struct {
 	Queue     Queue
-	Archive   *Archive // nil: there is none
-	Weigher   Weigher  // nil: no one is told
+	Archive   *Archive // nil: finished jobs are not archived
+	Weigher   Weigher  // nil: waiting bytes are not measured
 	Observer  Observer
 	Clock     clock.Clock
-	RedisTime clock.Clock // by which jobs are stamped
+	RedisTime clock.Clock // clock for the times stored in jobs
 	IDs       *job.Generator
-	Roll      func() float64 // in [0,1)
+	Roll      func() float64 // random number in [0,1)
 	Log       *slog.Logger
 }
 
 const (
 	page = 250
-	// lead is much shorter than the lease of a job: a janitor that died with its workers delays nothing.
+	// lead is the duration of the leadership of a shard. It is much shorter than the lease of a job, so that the reaping
+	// of a janitor's leases is not delayed when it died with its workers.
 	lead = 5 * time.Second
-	// weighEvery is how often what waits and what is dead are estimated.
+	// weighEvery is how often the bytes of waiting jobs and of dead letters are estimated.
 	weighEvery = 5 * time.Second
 )
 
-// Janitor works in three loops, so that a slow database delays no expired lease: Run, Wake, and Tidy.
+// Janitor runs the maintenance in three loops, so that a slow database does not delay expired leases: Run, Wake and
+// Tidy.
 type Janitor struct {
 	Deps
 	cfg     Config
-	name    string // among all janitors of the queue
+	name    string // unique among all janitors of the queue
 	leads   [job.Shards]atomic.Bool
 	weighed time.Time
-	dead    int64 // of all shards, as weighed last
+	dead    int64 // dead letters of all shards at the last estimate
 	waker   waker
 }
 
-// New makes a janitor.
+// New returns a janitor with a random name.
 func New(cfg Config, deps Deps) *Janitor { return &Janitor{Deps: deps, cfg: cfg, name: rand.Text()} }
 
-// Run reaps until ctx ends. The pauses differ, so that janitors of several processes do not look at once.
+// Run reaps until ctx ends. The pauses are jittered, so that janitors of several processes do not check at the same
+// time.
 func (j *Janitor) Run(ctx context.Context) error {
 	pause := func() time.Duration { return time.Duration(float64(j.cfg.Every) * (0.75 + 0.5*j.Roll())) }
 	return lifecycle.Repeat(ctx, pause, j.Log, "reaper", j.Reap)
 }
 
-// Leads reports whether this janitor led a shard when it looked last. What it does on one that it lost meanwhile is
-// done twice at most, never wrongly.
+// Leads reports whether this janitor led a shard when it last checked. Work on a shard whose leadership it lost
+// meanwhile is done twice at most, never wrongly.
 func (j *Janitor) Leads(shard int) bool { return j.leads[shard].Load() }
 
-// Reap returns every expired lease once, on the shards that this janitor leads.
+// Reap ends all expired leases on the shards that this janitor leads.
 func (j *Janitor) Reap(ctx context.Context) error {
 	return eachShard(func(shard int) error {
 		fence, err := j.lead(ctx, shard)
@@ -119,8 +122,8 @@ func (j *Janitor) lead(ctx context.Context, shard int) (fence int64, err error) 
 	return fence, err
 }
 
-// Tidy archives what ended and forgets the dead of the shards that this janitor leads. The leader of the first one
-// measures for all of them.
+// Tidy archives finished jobs and trims dead letters on the shards that this janitor leads. The leader of shard 0 also
+// measures and trims all shards together.
 func (j *Janitor) Tidy(ctx context.Context) error {
 	var problems []error
 	if j.Archive != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// reap returns the expired leases of a channel, page by page; before each further one the leadership is renewed.
+// reap ends the expired leases of a channel, page by page. It renews the leadership before each further page.
 func (j *Janitor) reap(ctx context.Context, shard int, c job.Channel, fence int64) error {
 	for fence != 0 {
 		expired, err := j.Queue.Expired(ctx, shard, c, page)
@@ -69,7 +69,7 @@ func (j *Janitor) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
 	return s, decision
 }
 
-// Why a job ends whose worker went silent.
+// Reasons for which the reaper ends a job.
 var (
 	poisoned    = job.Permanent("poisoned", "The workers that ran the task died four times; it is not tried again")
 	interrupted = job.Doubt("worker_died", "The worker died while sending; the message may have been sent")
@@ -78,7 +78,7 @@ var (
 func (j *Janitor) end(s *engine.Settlement, body *job.Body, state job.State, why *job.Failure) {
 	now := j.RedisTime.Now().UnixMilli()
 	body.LastError, body.LastReason = why.Message, why.Reason
-	if state == job.Unknown { // the send that began was an attempt
+	if state == job.Unknown { // the interrupted send counts as an attempt
 		body.Attempts++
 		body.History = job.AppendHistory(body.History, job.Attempt{EndedMs: now, Error: why.Message, Reason: why.Reason})
 	}

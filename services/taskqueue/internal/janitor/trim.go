@@ -8,10 +8,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// maxPages are what one pass forgets of the surplus; the next one continues.
+// maxPages bounds how many pages of dead letters one pass trims; the next pass continues.
 const maxPages = 200
 
-// trimOld forgets the dead of a shard that are too old.
+// trimOld trims the dead letters of a shard that are too old.
 func (j *Janitor) trimOld(ctx context.Context, shard int) error {
 	old := engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows,
 		Until: j.RedisTime.Now().Add(-j.cfg.KeepDead).UnixMilli()}
@@ -27,11 +27,11 @@ func (j *Janitor) trimOld(ctx context.Context, shard int) error {
 	}
 }
 
-// parts are what each flow has among the dead of each shard.
+// parts holds the dead letters of each flow by shard.
 type parts [job.Shards]map[job.Flow]engine.Part
 
-// trimSurplus forgets the oldest dead of the laboratory that has most while all together are too many or too large: no
-// one pushes out what another laboratory may still want to retry.
+// trimSurplus trims dead letters while there are too many, or too many bytes of them. It takes the oldest of the flow
+// with the largest part, so that one laboratory cannot push out what another one may still want to retry.
 func (j *Janitor) trimSurplus(ctx context.Context) error {
 	var held parts
 	j.dead = 0
@@ -66,7 +66,8 @@ func (j *Janitor) trimSurplus(ctx context.Context) error {
 	return nil
 }
 
-// largest is who has most of what there is too much of, and how many of theirs are too many.
+// largest returns the flow with the largest part, by number while there are too many dead letters, else by bytes, and
+// how many of its dead letters to trim; 0 when the limits are met.
 func (j *Janitor) largest(held parts) (flow job.Flow, over int64) {
 	flows := map[job.Flow]engine.Part{}
 	var sum engine.Part
@@ -92,7 +93,7 @@ func (j *Janitor) largest(held parts) (flow job.Flow, over int64) {
 	return flow, over
 }
 
-// most is the shard that has most jobs of a flow.
+// most returns the shard with the most dead letters of a flow.
 func (x *parts) most(flow job.Flow) (shard int) {
 	for s := range x {
 		if x[s][flow].Jobs > x[shard][flow].Jobs {
@@ -102,8 +103,8 @@ func (x *parts) most(flow job.Flow) (shard int) {
 	return shard
 }
 
-// forget archives dead jobs and takes them out of Redis. While the archive is unavailable they wait, up to twice their
-// number.
+// forget archives dead letters and removes them from Redis. While the archive is unavailable it removes none, until
+// there are more than twice the limit.
 func (j *Janitor) forget(ctx context.Context, shard int, list []engine.Member) (int64, error) {
 	if j.Archive != nil {
 		ids := make([]job.ID, len(list))

@@ -12,34 +12,37 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// WakeEvery is the time between two reads of the parked jobs: short, so that what a rate takes comes evenly.
+// WakeEvery is the time between two reads of the parked jobs. It is short, so that jobs under a rate limit are released
+// evenly.
 const WakeEvery = 250 * time.Millisecond
 
 const (
-	// wakePage is how many jobs of a group go at a time when their destination is back: some thousand a second in all.
+	// wakePage is the maximum number of jobs of a group released per pass once their destination recovers, about a
+	// thousand a second overall.
 	wakePage = 250
-	// forgetHeld is how long after its end a mark is kept that no one tried. With the longest hold it is shorter than the
-	// ten minutes of QueueProviderPaused: a provider that no one asks at night is not one that does not answer.
+	// forgetHeld is how long a pause is kept after its end when no delivery tried the destination. Together with the
+	// longest pause it is shorter than the ten minutes of the alert QueueProviderPaused: a provider without traffic at
+	// night is not reported as one that does not respond.
 	forgetHeld = 5 * time.Minute
 )
 
-// parked is a group on a shard.
+// parked is a group of parked jobs on a shard.
 type parked struct {
 	engine.Group
 	shard int
 }
 
-// waker remembers what one look at the parked jobs leaves to the next.
+// waker is the state that a pass over the parked jobs leaves to the next one.
 type waker struct {
 	looked  time.Time
 	held    map[job.Destination]engine.Held
-	credits map[job.Destination]float64 // deliveries that a rate has left
+	credits map[job.Destination]float64 // deliveries that a rate limit still allows
 	turn    int
 }
 
-// Wake lets parked jobs go: all of a destination whose pause ended, one where it may be tried again, and
-// as many as a rate takes. The leader of the first shard does it for all. Whatever it does not do, each job does itself
-// when its patience ends.
+// Wake releases parked jobs: all of a destination whose pause ended, one where it may be tried again, and as many as a
+// rate limit allows. The leader of shard 0 does this for all shards. Jobs that are not released become due when their
+// delay ends.
 func (j *Janitor) Wake(ctx context.Context) error {
 	if !j.Leads(0) {
 		return nil
@@ -81,8 +84,8 @@ func (j *Janitor) Wake(ctx context.Context) error {
 	return errors.Join(problems, j.forgetHolds(ctx, holds))
 }
 
-// allowed is how many of the jobs for a destination may go: all when nothing that they wait for is paused,
-// or something is no longer; else one for each that may be tried.
+// allowed returns how many jobs for a destination may be released: all when nothing that they wait for is paused, or
+// when one of these pauses ended since the last pass; else one for each paused destination that may be tried.
 func allowed(to job.Destination, now engine.Holds, before map[job.Destination]engine.Held) int {
 	held, tries := 0, 0
 	for d, one := range now.Held {
@@ -104,7 +107,7 @@ func allowed(to job.Destination, now engine.Holds, before map[job.Destination]en
 	return tries
 }
 
-// wake lets up to most jobs of the groups go, the reserved flows first and the others in turn.
+// wake releases up to most jobs of the groups, reserved flows first and the others in turn.
 func (j *Janitor) wake(ctx context.Context, groups []parked, most int) (went int, err error) {
 	slices.SortFunc(groups, func(a, b parked) int { // the reserved flows have the lower numbers
 		return cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.shard, b.shard))
@@ -123,7 +126,7 @@ func (j *Janitor) wake(ctx context.Context, groups []parked, most int) (went int
 	return went, err
 }
 
-// forgetHolds forgets marks of what no one sends to any more.
+// forgetHolds deletes the pauses of destinations that no delivery tried for some time after their end.
 func (j *Janitor) forgetHolds(ctx context.Context, h engine.Holds) error {
 	var problems error
 	for to, one := range h.Held {

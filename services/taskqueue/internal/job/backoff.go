@@ -2,14 +2,15 @@ package job
 
 import "time"
 
-// DefaultRetry is the number of retries of a task that does not say; MaxRetry is the documented limit.
+// DefaultRetry is the number of retries of a task that sets none; MaxRetry is the documented limit; CallbackRetry is
+// the number of retries of a callback.
 const (
 	DefaultRetry  = 3
 	MaxRetry      = 10
 	CallbackRetry = 3
 )
 
-// RevivalDelay is the documented wait of /retryTask/.
+// RevivalDelay is the documented delay of a job after /retryTask/.
 const RevivalDelay = 2 * time.Minute
 
 const (
@@ -20,9 +21,9 @@ const (
 
 var callbackDelays = [CallbackRetry]time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute}
 
-// Backoff is the delay before the next attempt after failed attempts (1 or more) of a job of channel c. roll
-// is a random number in [0,1) and spreads the delay by ±20 %. A receiver's Retry-After is honoured within
-// [delay, 2×delay] of the unspread delay.
+// Backoff returns the delay before the next attempt after failed attempts (1 or more) of a job of channel c. roll is a
+// random number in [0,1) and spreads the delay by ±20 %. A receiver's Retry-After is honoured within [delay, 2×delay]
+// of the unspread delay.
 func Backoff(c Channel, failed int, roll float64, retryAfter time.Duration) time.Duration {
 	base := taskDelay(failed)
 	if c == Callback {
@@ -35,16 +36,16 @@ func Backoff(c Channel, failed int, roll float64, retryAfter time.Duration) time
 	return spread
 }
 
-// How long a job waits for a receiver that fails again and again, beyond the delays of its attempts. Less than the
-// quarter of an hour that is promised: the last pause counts too.
+// Time that a job waits for a receiver that fails repeatedly, in addition to the delays of its attempts. It is shorter
+// than the promised quarter of an hour, because the last pause counts as well.
 const (
 	taskPatience     = 10 * time.Minute
 	callbackPatience = time.Hour
 )
 
-// RecoveryPatience is how long after its due time a job of channel c with so many failed attempts may still be
-// postponed for a receiver that fails again and again. Afterwards each pause counts as an attempt, so that the job
-// ends.
+// RecoveryPatience returns how long after its due time a job of channel c may still be postponed for a receiver that
+// fails repeatedly; failed is the number of the job's failed attempts. Afterwards each pause counts as an attempt, so
+// that the job ends.
 func RecoveryPatience(c Channel, failed int) time.Duration {
 	patience := taskPatience
 	if c == Callback {
@@ -65,14 +66,14 @@ func taskDelay(failed int) time.Duration {
 	return min(d, maxDelay)
 }
 
-// The longest webhook timeout and some; the longest session with a mail server, and the ten minutes that it may take to
-// answer the complete message.
+// Upper bounds of an attempt. The first is the longest webhook timeout plus a margin. The second is the longest session
+// with a mail server, plus the ten minutes that it may take to accept the complete message.
 const (
 	longestRun     = 330 * time.Second
 	longestMailRun = 16 * time.Minute
 )
 
-// LongestRun is how long an attempt of channel c may take before its lease ends.
+// LongestRun returns how long an attempt of channel c may take before its lease ends.
 func LongestRun(c Channel) time.Duration {
 	if c == Email {
 		return longestMailRun

@@ -13,7 +13,7 @@ type Body struct {
 	Task        int
 	TaskType    int
 	LabID       int64  // laboratory of the enqueuer; 0: an internal service without one
-	Caller      string // who enqueued, "user:77" or "service:rerun"
+	Caller      string // principal that enqueued the task: "user:77" or "service:rerun"
 	Internal    bool   // enqueued by a service: internal origins are allowed
 	Data        []byte
 	Headers     []byte
@@ -24,23 +24,23 @@ type Body struct {
 	Retry       int // retries after the first attempt
 	CreatedMs   int64
 	ScheduledMs int64
-	StartedMs   int64 // first attempt
-	Attempts    int   // attempts that ended
+	StartedMs   int64 // start of the first attempt
+	Attempts    int   // finished attempts
 	LastError   string
-	LastReason  string // the machine word beside LastError
+	LastReason  string // reason code that belongs to LastError
 	History     []Attempt
-	Nonce       int    // how often /retryTask/ revived the job
+	Nonce       int    // number of revivals by /retryTask/
 	Traceparent string // W3C trace context of the enqueuing request
 	WindowKey   string
 	Target      string // callbacks: the URL
-	Parent      ID     // callbacks: the job whose result is told
-	ExpiresMs   int64  // the job is not worth running after this; 0: always
-	Flow        Flow   // whose turn it waits for
-	Sealed      []byte // Data and Headers encrypted, which are then empty; see package seal
+	Parent      ID     // callbacks: the job whose result is reported
+	ExpiresMs   int64  // the job is not run after this time; 0: it always is
+	Flow        Flow   // see Flow
+	Sealed      []byte // Data and Headers, encrypted by package seal; these are then empty
 	CallbackTo  string // the callback_url of sealed Data
-	RequestID   string // of the request that enqueued it
-	PatientMs   int64  // it is retried so long after it was due, because of an earlier failure
-	Progress    []byte // fate of each part of a message, by package progress; it names no one and is never sealed
+	RequestID   string // id of the request that enqueued the task
+	PatientMs   int64  // retried until this long after its due time, because of an earlier failure
+	Progress    []byte // state of each part of a message, by package progress; without personal data, and so never sealed
 }
 
 // Attempt is one past execution, shown in /jobInfo/.
@@ -49,11 +49,10 @@ type Attempt struct {
 	EndedMs    int64
 	HTTPStatus int
 	Error      string
-	Reason     string // stable word for machines
+	Reason     string // code for programs
 }
 
-// historyLimit bounds the stored attempts; eleven executions are the most a task may have, manual retries restart the
-// list.
+// historyLimit bounds the stored attempts. A task has at most eleven; a manual retry restarts the list.
 const historyLimit = 12
 
 // AppendHistory adds a to the attempts, keeping the newest.
@@ -62,7 +61,8 @@ func AppendHistory(h []Attempt, a Attempt) []Attempt {
 	return h[max(0, len(h)-historyLimit):]
 }
 
-// usual is what a stored job needs apart from its long texts; more makes the buffer grow once.
+// usual is the initial size of the buffer for a stored job, beyond its long texts. A longer job makes the buffer grow
+// once.
 const usual = 192
 
 // Encode appends the stored form of b to dst.

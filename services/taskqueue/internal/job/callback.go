@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Payload is the documented body of every result callback; the order of its members is part of the contract.
+// Payload is the documented body of every result callback. The order of its members is part of the contract.
 type Payload struct {
 	JobID      ID             `json:"job_id"`
 	Task       int            `json:"task"`
@@ -20,14 +20,15 @@ type Payload struct {
 	FinishedAt string         `json:"finished_at"`
 }
 
-// PayloadResult is what the attempt learned.
+// PayloadResult is what the last attempt returned.
 type PayloadResult struct {
 	HTTPStatus int    `json:"http_status,omitempty"`
 	MessageID  string `json:"message_id,omitempty"`
 }
 
-// CallbackURLs lists who is told that the job ended in state: subscribers of every result, the handler of
-// that result, and the callback_url of the task's data. A callback has none: it is never recursive.
+// CallbackURLs returns the receivers of the callbacks of a job that ended in state: subscribers of every result, the
+// handler of that result, and the callback_url of the task's data. A callback job has none, so callbacks never cause
+// callbacks.
 func CallbackURLs(lane Lane, b *Body, state State) []string {
 	if lane.Channel == Callback || !state.Terminal() {
 		return nil
@@ -51,13 +52,13 @@ func appendURL(urls []string, url string) []string {
 	return append(urls, url)
 }
 
-// DataCallback is the callback_url of a task's data: a webhook needs "callback": 1 beside it.
+// DataCallback returns the callback_url of a task's data. In the data of a webhook it counts only beside "callback": 1.
 func DataCallback(c Channel, data []byte) string {
 	var d struct {
 		Callback    json.RawMessage `json:"callback"`
 		CallbackURL string          `json:"callback_url"`
 	}
-	if !bytes.Contains(data, []byte("callback_url")) { // most have none, and are spared the parse
+	if !bytes.Contains(data, []byte("callback_url")) { // skip parsing for the majority, which has none
 		return ""
 	}
 	if json.Unmarshal(data, &d) != nil || (c == Webhook && !Flag(d.Callback)) {
@@ -66,7 +67,7 @@ func DataCallback(c Channel, data []byte) string {
 	return d.CallbackURL
 }
 
-// Flag reads a flag in any of its accepted spellings; everything else is false.
+// Flag reports whether a flag is set, in any of its accepted forms; everything else is false.
 func Flag(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "1", "true", `"1"`, `"true"`, `"True"`:
@@ -75,9 +76,9 @@ func Flag(raw json.RawMessage) bool {
 	return false
 }
 
-// CallbackBody makes the body of one callback job: it tells url how the job id ended.
+// CallbackBody returns the body of a callback job that reports to url how the job id ended.
 func CallbackBody(id ID, b *Body, r *Record, url string) *Body {
-	payload, _ := json.Marshal(payloadOf(id, r)) // texts and numbers, which never fails
+	payload, _ := json.Marshal(payloadOf(id, r)) // never fails for texts and numbers
 	flow := LabFlow(b.LabID)
 	if b.Flow == FlowPlatform {
 		flow = FlowPlatform

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Channel is the kind of delivery. Each has its own lanes, pump and handler.
+// Channel is the kind of delivery. Each has its own lanes, fetcher and handler.
 type Channel uint8
 
-// The channels. Their order is part of the job id (the lane character): append, never reorder.
+// Channels in the order of the lane character of job ids: append, never reorder.
 const (
 	SMS Channel = iota
 	Email
@@ -22,7 +22,7 @@ const (
 
 var channelNames = [channelCount]string{"sms", "email", "push", "webhook", "whatsapp", "callback", "mapping"}
 
-// Channels lists every channel in lane order.
+// Channels returns all channels in lane order.
 func Channels() []Channel {
 	all := make([]Channel, channelCount)
 	for i := range all {
@@ -31,7 +31,7 @@ func Channels() []Channel {
 	return all
 }
 
-// String is the channel's name in keys, metrics and the outbox.
+// String returns the channel's name in keys, metrics and the outbox.
 func (c Channel) String() string {
 	if c < channelCount {
 		return channelNames[c]
@@ -39,10 +39,10 @@ func (c Channel) String() string {
 	return fmt.Sprintf("channel(%d)", uint8(c))
 }
 
-// Priority orders the lanes of one channel; a larger one runs first.
+// Priority orders the lanes of one channel; a higher one runs first.
 type Priority uint8
 
-// The documented priorities.
+// Priorities with the documented numbers.
 const (
 	Low      Priority = 0
 	Moderate Priority = 1
@@ -51,16 +51,16 @@ const (
 
 const priorityCount = 3
 
-// String is the priority's name in metrics.
+// String returns the priority's name in metrics.
 func (p Priority) String() string { return [...]string{"low", "moderate", "high"}[p%priorityCount] }
 
-// Lane is one queue: a channel at a priority.
+// Lane holds the waiting jobs of a channel at a priority, on each shard.
 type Lane struct {
 	Channel  Channel
 	Priority Priority
 }
 
-// Lanes lists every lane.
+// Lanes returns all lanes.
 func Lanes() []Lane {
 	all := make([]Lane, 0, int(channelCount)*priorityCount)
 	for _, c := range Channels() {

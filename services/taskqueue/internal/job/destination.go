@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Destination is where deliveries go as far as they wait together: a laboratory's requests to one kind of path of a
-// receiver, a receiver as a whole, the providers of a channel or one of them, and what has a rate.
+// Destination is what parked jobs wait for together: a laboratory's requests to one kind of path of a receiver, a
+// receiver as a whole, one or all providers of a channel, or a rate limit.
 type Destination string
 
 const (
@@ -18,17 +18,18 @@ const (
 	outOf      = "out:"
 )
 
-// ToReceiver is a receiver by its origin, whichever laboratory sends.
+// ToReceiver returns the destination for all requests to a receiver, given by its origin, of any laboratory.
 func ToReceiver(origin string) Destination { return Destination(toReceiver + origin) }
 
-// ToPath is one kind of path at a receiver as one laboratory uses it. The path is not told: it may name people.
+// ToPath returns the destination for a laboratory's requests to one kind of path at a receiver. It holds only a hash of
+// the path, which may contain names of persons.
 func ToPath(lab int64, origin, class string) Destination {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(class))
 	return Destination(fmt.Sprintf("%s%d %s %08x", toReceiver, lab, origin, h.Sum32()))
 }
 
-// Path reads what ToPath made.
+// Path returns the laboratory and the origin of a destination made by ToPath; ok is false for others.
 func (d Destination) Path() (lab int64, origin string, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(string(d), toReceiver), " ")
 	if !strings.HasPrefix(string(d), toReceiver) || len(parts) != 3 {
@@ -38,21 +39,21 @@ func (d Destination) Path() (lab int64, origin string, ok bool) {
 	return lab, parts[1], err == nil
 }
 
-// ViaAny is whichever provider of a channel serves a message.
+// ViaAny returns the destination for messages that any provider of a channel may send.
 func ViaAny(c Channel) Destination { return Destination(viaWhom + c.String()) }
 
-// Via is one provider of a channel.
+// Via returns the destination for messages of one provider of a channel.
 func Via(c Channel, provider string) Destination { return ViaAny(c) + Destination(":"+provider) }
 
-// Out is a provider whose row is wrong: what waits for it waits for a person.
+// Out returns the destination for jobs whose provider is misconfigured: they wait until an operator corrects its row.
 func Out(c Channel, provider string) Destination {
 	return Destination(outOf + c.String() + ":" + provider)
 }
 
-// IsOut reports whether Out made it.
+// IsOut reports whether d was made by Out.
 func (d Destination) IsOut() bool { return strings.HasPrefix(string(d), outOf) }
 
-// Provider reads what Via made.
+// Provider returns the channel and the provider of a destination made by Via.
 func (d Destination) Provider() (channel, provider string, ok bool) {
 	if text, is := strings.CutPrefix(string(d), viaWhom); is {
 		return strings.Cut(text, ":")
@@ -60,12 +61,12 @@ func (d Destination) Provider() (channel, provider string, ok bool) {
 	return "", "", false
 }
 
-// AtRate is what takes so many deliveries a second.
+// AtRate returns the destination for deliveries under a rate limit. key names the limit.
 func AtRate(perSecond float64, key string) Destination {
 	return Destination(atRate + strconv.FormatFloat(perSecond, 'g', -1, 64) + " " + key)
 }
 
-// Rate reads what AtRate made.
+// Rate returns the rate of a destination made by AtRate; ok is false for others.
 func (d Destination) Rate() (perSecond float64, ok bool) {
 	text, is := strings.CutPrefix(string(d), atRate)
 	text, _, _ = strings.Cut(text, " ")
@@ -73,7 +74,8 @@ func (d Destination) Rate() (perSecond float64, ok bool) {
 	return perSecond, is && err == nil
 }
 
-// Waits reports whether what waits for d waits for other too: itself, or one of its providers.
+// Waits reports whether a pause of other also stops the jobs that wait for d: other is d itself, or one of its
+// providers.
 func (d Destination) Waits(other Destination) bool {
 	return d == other || strings.HasPrefix(string(other), string(d)+":") && strings.HasPrefix(string(d), viaWhom)
 }

@@ -2,16 +2,16 @@ package job
 
 import "time"
 
-// Evidence is what the store knows about a job whose lease ran out.
+// Evidence is what the store knows about a job whose lease expired.
 type Evidence struct {
-	Crashes int64 // leases lost with the worker that had the job
+	Crashes int64 // leases lost while a worker had the job
 	Losses  int64 // all leases lost
-	Unseen  bool  // the claim's answer got lost: no worker had the job
+	Unseen  bool  // the reply of the claim was lost: no worker had the job
 	Renewed bool  // the lost lease had been renewed: the job was running
 	Intent  bool  // a paid send had begun under the lost lease
-	Resend  bool  // the deployment's policy: a doubtful send is repeated instead of held
-	Cancel  bool  // a cancel request waits
-	NoBody  bool  // nothing to run: cancelled meanwhile, or corrupt
+	Resend  bool  // the deployment's policy: an interrupted paid send is repeated instead of ended as unknown
+	Cancel  bool  // a request to cancel the job is open
+	NoBody  bool  // the job has no body: it was cancelled meanwhile, or is corrupt
 }
 
 const (
@@ -25,23 +25,24 @@ func UnpackEvidence(packed int64) Evidence {
 	return Evidence{Crashes: packed / crashUnit, Losses: packed % crashUnit}
 }
 
-// Packed is the stored form of the two counters.
+// Packed returns the stored form of the two counters.
 func (e Evidence) Packed() int64 { return e.Crashes*crashUnit + min(e.Losses, crashUnit-1) }
 
 // Expiry is the decision about an expired lease.
 type Expiry uint8
 
-// The decisions.
+// Decisions about a job whose lease expired. String returns their names.
 const (
 	ExpireRequeue Expiry = iota // run again
-	ExpirePoison                // it lost its worker too often: failed
-	ExpireHold                  // a paid send may have happened: unknown
-	ExpireCancel                // a cancel request ends it
-	ExpireDrop                  // nothing is left to run
+	ExpirePoison                // end as failed: the job lost its worker too often
+	ExpireHold                  // end as unknown: a paid send may have happened
+	ExpireCancel                // end as cancelled: a request to cancel is open
+	ExpireDrop                  // remove it: there is no body to run
 )
 
-// DecideExpiry returns what becomes of the job and the counters to store. A lost lease counts as a crash unless the
-// claimer said that it never got the job, which must not poison one that never ran; the tenth such loss counts too.
+// DecideExpiry returns the decision about a job and the counters to store. A lost lease counts as a crash unless the
+// claimer reported that it never received the job: a job that never ran must not be ended as poison. From the tenth
+// lost lease on each one counts.
 func DecideExpiry(e Evidence) (Expiry, Evidence) {
 	if e.NoBody {
 		return ExpireDrop, e
@@ -62,16 +63,16 @@ func DecideExpiry(e Evidence) (Expiry, Evidence) {
 	}
 }
 
-// String is the decision's name in metrics.
+// String returns the decision's name in metrics.
 func (e Expiry) String() string {
 	return [...]string{"requeued", "poisoned", "held", "cancelled", "dropped"}[e]
 }
 
-// spreads are how far apart the jobs of a dead worker start again, by their crashes. The longer they are, the fewer
-// run beside the one that kills the process.
+// spreads are the delays over which the jobs of a dead worker start again, by their number of crashes. The longer the
+// delay, the fewer jobs run at the same time as the one that kills the process.
 var spreads = [...]time.Duration{time.Second, time.Second, 10 * time.Second, 30 * time.Second}
 
-// Spread is the longest delay before a job runs again that lost its worker.
+// Spread returns the longest delay before a job that lost its worker runs again.
 func (e Evidence) Spread() time.Duration {
 	return spreads[min(int(e.Crashes), len(spreads)-1)]
 }

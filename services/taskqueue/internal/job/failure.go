@@ -8,46 +8,47 @@ import (
 // Failure is why an attempt did not succeed. Its message is stored and shown to the enqueuer: it never holds
 // a message body, a recipient or a token.
 type Failure struct {
-	Reason     string        // stable lower_snake_case, for metrics
+	Reason     string        // stable code in lower_snake_case, also for metrics
 	Message    string        // one sentence for people
-	Permanent  bool          // true: running again cannot help
-	Elsewhere  bool          // Permanent, and about the provider: another one may send the message
-	RetryAfter time.Duration // what the receiver asked for; zero: nothing
+	Permanent  bool          // true: a retry cannot help
+	Elsewhere  bool          // Permanent, but caused by the provider: another one may send the message
+	RetryAfter time.Duration // delay that the receiver asked for; 0: none
 	Doubtful   bool          // the message may have been sent: the job ends as unknown
-	Repeatable bool          // Doubtful, and sending again does no harm: retried first, unknown after the last retry
-	Postponed  bool          // nothing was tried: run again after RetryAfter without counting an attempt
-	Recovers   bool          // Postponed until someone recovers: who does not in time costs attempts after all
-	OfMessage  bool          // about this message or a recipient: it says nothing of who was asked
-	Patience   time.Duration // retried so long after it was due, however few retries are left, unless it has none at all
-	To         Destination   // it is paused now: the job waits with the others until it may be asked; empty: by itself
+	Repeatable bool          // Doubtful, but sending again is harmless: retried first, unknown after the last retry
+	Postponed  bool          // nothing was sent: run again after RetryAfter without counting an attempt
+	Recovers   bool          // Postponed until a receiver recovers; when that takes too long, waiting counts as attempts
+	OfMessage  bool          // caused by this message or a recipient: no evidence against the provider or receiver
+	Patience   time.Duration // retried until so long after its due time, without counting retries; not if the task has none
+	To         Destination   // paused destination: the job is parked until it is released; empty: not parked
 	cause      error
 }
 
-// Permanent is a failure that no retry can cure.
+// Permanent returns a failure that no retry can fix.
 func Permanent(reason, message string) *Failure {
 	return &Failure{Reason: reason, Message: message, Permanent: true}
 }
 
-// Retryable is a failure that may pass.
+// Retryable returns a failure that may be temporary.
 func Retryable(reason, message string) *Failure { return &Failure{Reason: reason, Message: message} }
 
-// Doubt is a failure after which no one knows whether the message was sent; sending again might double it.
+// Doubt returns a failure after which it is unknown whether the message was sent; sending again might deliver it twice.
 func Doubt(reason, message string) *Failure {
 	return &Failure{Reason: reason, Message: message, Doubtful: true}
 }
 
-// RepeatableDoubt is a doubt after which sending again does no harm, because the receiver knows the message by its id.
+// RepeatableDoubt returns a doubt after which sending again is harmless, because the receiver recognizes the message by
+// its id.
 func RepeatableDoubt(reason, message string) *Failure {
 	return &Failure{Reason: reason, Message: message, Doubtful: true, Repeatable: true}
 }
 
-// Postpone gives the job back for d without counting an attempt: nothing was tried.
+// Postpone returns a failure that gives the job back for d without counting an attempt, because nothing was sent.
 func Postpone(reason string, d time.Duration) *Failure {
 	return &Failure{Reason: reason, Message: "The delivery was postponed", Postponed: true, RetryAfter: d}
 }
 
-// AwaitRecovery postpones the job because a receiver, a provider or what we need to ask it fails again and again. A job
-// does not wait for that without end: see RecoveryPatience.
+// AwaitRecovery returns a failure that postpones the job because a receiver, a provider or something needed to call it
+// fails repeatedly. The time that a job waits for that is limited: see RecoveryPatience.
 func AwaitRecovery(reason, message string, d time.Duration) *Failure {
 	return &Failure{Reason: reason, Message: message, Postponed: true, Recovers: true, RetryAfter: d}
 }
@@ -59,7 +60,7 @@ func (f *Failure) After(d time.Duration) *Failure {
 	return &c
 }
 
-// For returns a copy of f whose job waits until d may be asked again.
+// For returns a copy of f that parks the job until d is released.
 func (f *Failure) For(d Destination) *Failure {
 	c := *f
 	c.To = d
@@ -73,13 +74,14 @@ func (f *Failure) WithCause(err error) *Failure {
 	return &c
 }
 
-// Error returns the public sentence.
+// Error returns the message, which enqueuers may see.
 func (f *Failure) Error() string { return f.Message }
 
-// Unwrap reveals the cause to the log.
+// Unwrap returns the cause, which only the log may show.
 func (f *Failure) Unwrap() error { return f.cause }
 
-// AsFailure classifies any error: one that a handler did not classify is retryable and shown without its text.
+// AsFailure converts any error to a failure. An error that no handler classified is retryable, and its text is not
+// shown.
 func AsFailure(err error) *Failure {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -88,13 +90,13 @@ func AsFailure(err error) *Failure {
 	return Retryable("internal", "The delivery failed inside the task queue; it is tried again").WithCause(err)
 }
 
-// Result is what a successful or failed attempt learned from the receiver.
+// Result is what an attempt, successful or not, received from the provider or receiver.
 type Result struct {
 	HTTPStatus int
 	Excerpt    string
 	MessageID  string
-	Sent       bool // the message left the house: a cancel request comes too late
-	// Progress is the fate of each part of the message after this attempt, see package progress; nil: as before it. It is
+	Sent       bool // the message was sent: it is too late to cancel
+	// Progress is the state of each part of the message after this attempt, by package progress; nil: unchanged. It is
 	// stored whenever the job may run again.
 	Progress []byte
 }

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Record is what is left of a finished job for the retention time: enough to answer /jobInfo/ and to check
-// whose job it was, without the task's data.
+// Record is what the queue keeps of a finished job for the retention time: enough for /jobInfo/ and to check who may
+// see it, without the task's data.
 type Record struct {
 	State       State
 	Task        int
@@ -22,18 +22,18 @@ type Record struct {
 	StartedMs   int64
 	EndedMs     int64
 	HTTPStatus  int
-	Excerpt     string // at most 1 KiB of the receiver's answer, text only
+	Excerpt     string // at most 1 KiB of the receiver's response, text only
 	Error       string
-	Reason      string // why it failed: a stable word for machines, from the failure of the last attempt
+	Reason      string // code of the last attempt's failure, for programs
 	History     []Attempt
 	WindowKey   string
 	MessageID   string // the provider's id of the message
-	Callbacks   []ID   // the jobs that tell others of the end
-	Progress    []byte // of the body, for a job that is revived
+	Callbacks   []ID   // the callback jobs that report the end
+	Progress    []byte // copied from the body, for a job that is revived
 	Untold      bool   // its callbacks were dropped: too many waited for their receiver
 }
 
-// RecordOf starts the record of a job that ended in state at ended.
+// RecordOf returns the record of a job that ended in state at ended, in ms.
 func RecordOf(b *Body, state State, ended int64) Record {
 	return Record{
 		State:       state,
@@ -59,8 +59,8 @@ func RecordOf(b *Body, state State, ended int64) Record {
 // Encode appends the stored form of r to dst.
 func (r *Record) Encode(dst []byte) []byte { return encode(slices.Grow(dst, usual+len(r.Excerpt)), r) }
 
-// UntoldMark is the stored form of Untold, which makes it true wherever it stands in a stored record: the engine
-// appends it to the record of a job whose callbacks it dropped.
+// UntoldMark is the stored form of Untold = true, valid at the end of any stored record: the engine appends it to the
+// record of a job whose callbacks it dropped.
 const UntoldMark = "\xb0\x01\x01"
 
 // DecodeRecord reads a stored record.

@@ -1,9 +1,9 @@
 package job
 
-// State is where a job is in its life.
+// State is the state of a job. The package comment shows the transitions.
 type State uint8
 
-// The states. The numbers are stored in result records: append, never reorder.
+// States with the numbers of stored result records: append, never reorder.
 const (
 	Scheduled State = iota + 1
 	Queued
@@ -18,12 +18,12 @@ const (
 var stateNames = [...]string{Scheduled: "scheduled", Queued: "queued", Started: "started", Retrying: "retrying",
 	Finished: "finished", Failed: "failed", Cancelled: "cancelled", Unknown: "unknown"}
 
-// States lists every state.
+// States returns all states.
 func States() []State {
 	return []State{Scheduled, Queued, Started, Retrying, Finished, Failed, Cancelled, Unknown}
 }
 
-// String is the state's name on the wire.
+// String returns the state's name in the API.
 func (s State) String() string {
 	if int(s) < len(stateNames) && stateNames[s] != "" {
 		return stateNames[s]
@@ -31,10 +31,11 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Terminal reports whether the job will not run again by itself.
+// Terminal reports whether the job has ended: it does not run again unless it is revived.
 func (s State) Terminal() bool { return s >= Finished }
 
-// WaitingState tells the state of a job that waits in a lane: due in milliseconds, attempts already made.
+// WaitingState returns the state of a job in a lane, from its due time and now, in ms, and the number of finished
+// attempts.
 func WaitingState(due, now int64, attempts int) State {
 	switch {
 	case due <= now:

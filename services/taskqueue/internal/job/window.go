@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Owner is who a job's windows belong to: the laboratory, or the service that acts for none.
+// Owner returns the owner of a job's windows: the laboratory, or the service when it acts for none.
 func (b *Body) Owner() string {
 	if b.LabID != 0 {
 		return strconv.FormatInt(b.LabID, 10)
@@ -15,7 +15,8 @@ func (b *Body) Owner() string {
 	return b.Caller
 }
 
-// Window is what makes two jobs one window: owner, task, sub-type, priority and the caller's key. "": it has none.
+// Window returns the key of the job's window, a hash of owner, task, sub-type, priority and the caller's key: jobs with
+// the same key share a window. Empty: the job has none.
 func (b *Body) Window(p Priority) string {
 	if b.WindowKey == "" {
 		return ""
@@ -23,7 +24,7 @@ func (b *Body) Window(p Priority) string {
 	return Digest(b.Owner(), strconv.Itoa(b.Task), strconv.Itoa(b.TaskType), strconv.Itoa(int(p)), b.WindowKey)
 }
 
-// Digest names a list of texts in 32 characters.
+// Digest returns a hash of a list of texts in 32 characters.
 func Digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

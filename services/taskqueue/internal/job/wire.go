@@ -12,30 +12,30 @@ import (
 
 var errCorrupt = errors.New("stored job is corrupt")
 
-// wire reads or writes the fields of one message. A zero value is not stored.
+// wire reads or writes the fields of one message. Zero values are not stored.
 type wire struct {
-	out    []byte // writing
-	fields *table // reading
-	err    error  // of a message inside
+	out    []byte // only for writing
+	fields *table // only for reading
+	err    error  // error of a nested message
 }
 
 func (w *wire) reading() bool { return w.fields != nil }
 
 const maxField = 31
 
-// stored is what one message holds under one number: the last value, and all texts of a repeated field.
+// stored holds the values of one field: the last one, and all earlier ones if the field is repeated.
 type stored struct {
 	number int64
 	text   []byte
-	more   [][]byte // the texts before the last one
+	more   [][]byte // values before the last one
 }
 
 type table [maxField + 1]stored
 
-// known spares each job the memory for the fields of its body.
+// known reuses the memory for the fields of decoded bodies.
 var known = sync.Pool{New: func() any { return new(table) }}
 
-// message is a stored type.
+// message is a type with a stored form. Its method names each field once, for reading and writing.
 type message interface{ wire(*wire) }
 
 // encode appends the stored form of m to dst.
@@ -114,7 +114,7 @@ func text[T ~string | ~[]byte](w *wire, field protowire.Number, v *T) {
 	}
 }
 
-// texts are all values of a repeated field that is read.
+// texts returns all values of a repeated field.
 func (w *wire) texts(field protowire.Number) [][]byte {
 	last := w.fields[field]
 	if last.text == nil {

@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	// largest is an upper bound of a stored job: 64 KiB of payload, and its other fields.
+	// largest is the size assumed for a stored job that was not measured: 64 KiB of payload, and its other fields.
 	largest = 128 << 10
-	// unmeasured is the part of the quota, as a divisor, that flows with few jobs in each lane may have unmeasured.
+	// unmeasured is the divisor of the quota for the bytes that flows with few jobs in each lane may have without being
+	// measured.
 	unmeasured = 4
-	// reservedPart is the part of a laboratory's bytes, as a divisor, that each of its two reserved flows has for itself:
+	// reservedPart is the divisor of a laboratory's bytes for the part that each of its two reserved flows has for itself:
 	// one-time passwords and urgent notices.
 	reservedPart  = 16
 	reservedFlows = 2
@@ -25,7 +26,7 @@ const (
 	leastReserved = 64 << 10
 )
 
-// Sizes measures waiting jobs.
+// Sizes measures waiting jobs and shares the result among processes.
 type Sizes interface {
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
 	NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error
@@ -47,7 +48,7 @@ func New(sizes Sizes, most int64) *Bytes {
 	return &Bytes{sizes: sizes, most: most, measured: map[job.Flow]int64{}, since: map[job.Flow]int64{}}
 }
 
-// RunOnce reads the last measurement.
+// RunOnce reads the last published measurement.
 func (q *Bytes) RunOnce(ctx context.Context) error {
 	q.mu.Lock()
 	before := maps.Clone(q.since)
@@ -65,7 +66,7 @@ func (q *Bytes) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Measure measures for all processes the flows that have enough jobs to matter.
+// Measure publishes, for all processes, the bytes queued by the flows that have enough jobs to matter.
 func (q *Bytes) Measure(ctx context.Context) error {
 	least := q.most / largest / unmeasured / int64(job.Shards*len(job.Lanes()))
 	total := map[job.Flow]int64{}
@@ -81,8 +82,7 @@ func (q *Bytes) Measure(ctx context.Context) error {
 	return q.sizes.NoteFlowBytes(ctx, total)
 }
 
-// Fits reports whether n more bytes of a flow may wait. The platform's own calls always fit, and so does everything
-// without a quota.
+// Fits reports whether n more bytes of a flow may wait. The platform's own calls always fit; a nil quota has no limit.
 func (q *Bytes) Fits(flow job.Flow, n int64) bool {
 	if q == nil || flow == job.FlowPlatform {
 		return true
@@ -92,7 +92,7 @@ func (q *Bytes) Fits(flow job.Flow, n int64) bool {
 	return q.measured[flow]+q.since[flow]+n <= limitOf(q.most, flow)
 }
 
-// limitOf returns how many of a laboratory's most bytes a flow may have. No flow can use the part of another one.
+// limitOf returns how many of a laboratory's most bytes a flow may use. No flow can use the part of another one.
 func limitOf(most int64, flow job.Flow) int64 {
 	if flow.Reserved() {
 		return max(most/reservedPart, leastReserved)
@@ -100,7 +100,7 @@ func limitOf(most int64, flow job.Flow) int64 {
 	return most - reservedFlows*(most/reservedPart)
 }
 
-// Add counts n more bytes of a flow as waiting, or fewer when n is negative.
+// Add counts n more bytes of a flow as waiting; n is negative when jobs were claimed.
 func (q *Bytes) Add(flow job.Flow, n int64) {
 	if q == nil {
 		return

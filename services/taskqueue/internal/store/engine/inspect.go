@@ -12,7 +12,7 @@ import (
 // Traces is the set of places in Redis where something of a job is stored.
 type Traces int
 
-// Bits of Traces. A sound job has either InLane, InLease, InDead or HasResult.
+// Bits of Traces. A sound job has at most one of InLane, InLease and InDead.
 const (
 	InLane    Traces = 1 << iota
 	InLease          // running

@@ -1,5 +1,5 @@
-// Package consent owns what a WhatsApp consent is: who may say what about whom, per laboratory. A recipient
-// without any consent may not be written to.
+// Package consent validates and records WhatsApp consents, which are given per laboratory. A recipient without a
+// consent gets no messages.
 package consent
 
 import (
@@ -19,20 +19,20 @@ const (
 	maxDetails = 64 << 10
 )
 
-// Update is one change as a caller wrote it.
+// Update is one change of a consent as the caller sent it.
 type Update struct {
 	Type     string // opt_in, optin, opt_out or optout
 	CacheKey string
 	Details  []byte // raw JSON; empty: none
 }
 
-// Change is a valid update, ready for the ledger: its details are an object.
+// Change is a validated update for the ledger; its details are a JSON object.
 type Change struct {
 	Update
 	LabID         int64 // 0: an internal service that acts for none
 	Actor         string
 	AtMs          int64
-	RecipientHash []byte // SHA-256 of the international number; nil when the details name none
+	RecipientHash []byte // SHA-256 of the international number; nil when the details have none
 	Category      string
 	Source        string
 	IP            string
@@ -44,24 +44,25 @@ func OptsIn(kind string) bool { return kind == "opt_in" || kind == "optin" }
 
 func known(kind string) bool { return OptsIn(kind) || kind == "opt_out" || kind == "optout" }
 
-// Ledger stores changes: the append-only log and the present state in one transaction.
+// Ledger stores changes: the append-only log and the current state in one transaction.
 type Ledger interface {
 	Record(ctx context.Context, c Change) error
 }
 
-// Recorder is the use case. Safe for concurrent use.
+// Recorder records changes of consents. Safe for concurrent use.
 type Recorder struct {
 	ledger  Ledger
 	clock   clock.Clock
 	country int
 }
 
-// NewRecorder makes the use case. country is the calling code of numbers without one; 0: there is none.
+// NewRecorder returns a Recorder. country is the calling code for numbers without one; 0: such numbers are not used.
 func NewRecorder(ledger Ledger, clk clock.Clock, country int) *Recorder {
 	return &Recorder{ledger: ledger, clock: clk, country: country}
 }
 
-// Update records a change. A repeat after a lost answer adds an equal line to the ledger and changes no state.
+// Update records a change. Repeating it after a lost response adds an equal line to the ledger and does not change the
+// state.
 func (r *Recorder) Update(ctx context.Context, caller task.Caller, u Update) error {
 	if fields := check(u); len(fields) > 0 {
 		return apperr.InvalidFields(fields...)
@@ -100,7 +101,7 @@ func check(u Update) (fields []apperr.Field) {
 	return fields
 }
 
-// describe fills the columns that the details speak of; what is missing or of another type stays empty.
+// describe fills the fields that the details contain; missing ones and values of another type stay empty.
 func (c *Change) describe(country int) {
 	var d map[string]json.RawMessage
 	if json.Unmarshal(c.Details, &d) != nil {

@@ -1,5 +1,5 @@
-// Package copied owns how settings that are rows of the database are read by every process, with a copy in Redis so
-// that a start does not depend on the database.
+// Package copied lets every process read settings stored as database rows, with a copy in Redis so that a start does
+// not depend on the database.
 package copied
 
 import (
@@ -9,26 +9,26 @@ import (
 	"fmt"
 )
 
-// Copies keeps values for all processes.
+// Copies is a key-value store that all processes share.
 type Copies interface {
-	// Get returns nil for a key that no process has set.
+	// Get returns nil for a key that was never set.
 	Get(ctx context.Context, key string) ([]byte, error)
 	Set(ctx context.Context, key string, value []byte) error
 }
 
-// Rows follows one table. The rows are no secrets.
+// Rows keeps the rows of one table up to date in this process. The rows must not be secret.
 type Rows[T any] struct {
-	Name   string // for errors
-	Key    string // of the copy
+	Name   string // name of the rows in errors
+	Key    string // key of the copy
 	Copies Copies
 	Read   func(ctx context.Context) ([]T, error)
-	Use    func(rows []T) error // takes the rows that are in force now
+	Use    func(rows []T) error // applies the current rows
 
-	isKnown bool // some rows were used
+	isKnown bool // rows were applied before
 }
 
-// RunOnce reads the rows. When the database does not answer, the last ones stay in force; when nothing is known yet,
-// the rows that any process read last are taken. It is for one loop.
+// RunOnce reads and applies the rows. When the database fails, the last rows stay in use; when this process has none
+// yet, it applies the copy, which has the last rows that any process read. Not for concurrent use.
 func (r *Rows[T]) RunOnce(ctx context.Context) error {
 	rows, err := r.Read(ctx)
 	if err == nil {

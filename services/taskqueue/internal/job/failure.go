@@ -18,7 +18,7 @@ type Failure struct {
 	Postponed  bool          // nothing was sent: run again after RetryAfter without counting an attempt
 	Recovers   bool          // Postponed until a receiver recovers; when that takes too long, waiting counts as attempts
 	OfMessage  bool          // caused by this message or a recipient: no evidence against the provider or receiver
-	Patience   time.Duration // retried until so long after its due time, without counting retries; not if the task has none
+	Patience   time.Duration // retried this long after its due time even when no retries are left, unless it has none
 	To         Destination   // paused destination: the job is parked until it is released; empty: not parked
 	cause      error
 }

@@ -1,6 +1,6 @@
-// Package circuit owns leaving a receiver or provider alone that fails again and again, or that asked for it: after so
-// many failures in a row, deliveries to it wait, then one of them tries whether it is back. The mark of it is in Redis,
-// one number for all processes; each reads the marks once a second.
+// Package circuit is the circuit breaker of receivers and providers: it pauses deliveries to a destination after
+// repeated failures, or when the destination asks for a pause; then one delivery tries whether it has recovered. The
+// pauses are in Redis and hold for all processes, each of which reads them once a second.
 package circuit
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Open is how long a destination is paused at first.
+// Open is the first pause of a destination; while it keeps failing, the pauses grow.
 const Open = 30 * time.Second
 
 const (
-	longestAsked = 15 * time.Minute // a destination may ask for at most so much
-	maxCounted   = 4096             // destinations whose failures are counted
+	longestAsked = 15 * time.Minute // longest pause that a destination may ask for
+	maxCounted   = 4096             // destinations whose failures are counted; beyond that all counts restart
 )
 
-// Marks are what all processes know.
+// Marks stores the pauses for all processes.
 type Marks interface {
 	Holds(ctx context.Context) (engine.Holds, error)
 	Hold(ctx context.Context, to job.Destination, d time.Duration) error
@@ -29,28 +29,28 @@ type Marks interface {
 	FreeHeld(ctx context.Context, to job.Destination) error
 }
 
-// Verdict is what an attempt says about its destination.
+// Verdict is the conclusion from one attempt about its destination.
 type Verdict struct {
-	Ill, Well bool          // neither: nothing
-	Asked     time.Duration // the pause that it asked for
+	Ill, Well bool          // neither: no conclusion
+	Asked     time.Duration // pause that the destination asked for; 0: none
 }
 
-// Circuits knows which destinations are paused. Safe for concurrent use. When Redis does not answer, what this process
-// saw counts.
+// Circuits holds the paused destinations. Safe for concurrent use. While Redis does not respond, it uses what this
+// process observed.
 type Circuits struct {
 	marks Marks
 
 	mu       sync.Mutex // guards the fields below
 	failures map[job.Destination]int
-	until    map[job.Destination]time.Time // when each may be tried
+	until    map[job.Destination]time.Time // when a delivery may try a paused destination
 }
 
-// New makes circuits that are all closed.
+// New returns circuits without pauses; RunOnce reads the pauses of all processes.
 func New(marks Marks) *Circuits {
 	return &Circuits{marks: marks, failures: map[job.Destination]int{}, until: map[job.Destination]time.Time{}}
 }
 
-// RunOnce reads what all processes know.
+// RunOnce reads the pauses of all processes.
 func (c *Circuits) RunOnce(ctx context.Context) error {
 	h, err := c.marks.Holds(ctx)
 	if err != nil {
@@ -66,10 +66,11 @@ func (c *Circuits) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Wait pauses a destination for d, or no longer when d is 0, whatever deliveries showed.
+// Wait pauses a destination for d, or ends its pause when d is 0, independently of deliveries. Errors of Redis are
+// ignored: callers repeat the call.
 func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration) {
 	if d > 0 {
-		_ = c.marks.Hold(ctx, to, d) // without Redis the next look repeats it
+		_ = c.marks.Hold(ctx, to, d) // the caller repeats it
 		return
 	}
 	_ = c.marks.FreeHeld(ctx, to)
@@ -83,8 +84,8 @@ func (c *Circuits) Holds(to job.Destination) bool {
 	return held
 }
 
-// Do calls try, unless the destination is paused: then wait, never zero, is the rest of the pause. So many
-// failures in a row close it off, and so does one when it is tried again.
+// Do calls try and records its verdict, unless the destination is paused: then it returns the rest of the pause, never
+// 0. That many failures in a row pause the destination, and so does a single one when a pause has just ended.
 func (c *Circuits) Do(ctx context.Context, to job.Destination, failures int, try func() Verdict) (wait time.Duration) {
 	if wait := c.enter(ctx, to); wait > 0 {
 		return wait
@@ -98,14 +99,14 @@ func (c *Circuits) enter(ctx context.Context, to job.Destination) time.Duration 
 	at, held := c.until[to]
 	left := at.Sub(clock.System{}.Now())
 	if held && left <= 0 {
-		c.set(to, Open) // the others here wait for the trial
+		c.set(to, Open) // other deliveries of this process wait for the result
 	}
 	c.mu.Unlock()
 	if !held || left > 0 {
 		return max(left, 0)
 	}
 	wait, err := c.marks.TryHeld(ctx, to, Open)
-	if err != nil || wait == 0 { // when Redis does not say, each process tries
+	if err != nil || wait == 0 { // without Redis each process tries by itself
 		return 0
 	}
 	c.mu.Lock()
@@ -114,7 +115,7 @@ func (c *Circuits) enter(ctx context.Context, to job.Destination) time.Duration 
 	return wait
 }
 
-// set notes that a destination is paused for d; the caller holds mu.
+// set records that a destination is paused for d; the caller holds mu.
 func (c *Circuits) set(to job.Destination, d time.Duration) {
 	c.until[to] = clock.System{}.Now().Add(d)
 }
@@ -122,13 +123,13 @@ func (c *Circuits) set(to job.Destination, d time.Duration) {
 func (c *Circuits) conclude(ctx context.Context, to job.Destination, failures int, v Verdict) {
 	switch hold, free := c.count(to, failures, v); {
 	case hold > 0:
-		_ = c.marks.Hold(ctx, to, hold) // without Redis the next failure says it again
+		_ = c.marks.Hold(ctx, to, hold) // after an error the next failure repeats it
 	case free:
-		_ = c.marks.FreeHeld(ctx, to) // without Redis the next success says it again
+		_ = c.marks.FreeHeld(ctx, to) // after an error the next success repeats it
 	}
 }
 
-// count takes a verdict and returns how long all processes pause the destination, or that the pause ends.
+// count records a verdict. It returns for how long all processes pause the destination, or that its pause ends.
 func (c *Circuits) count(to job.Destination, failures int, v Verdict) (hold time.Duration, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package kinds owns which kinds of provider exist for each channel, and how a row's settings become a sender.
+// Package kinds is the registry of provider kinds by channel: it makes a sender from the settings of a row.
 package kinds
 
 import (
@@ -18,10 +18,11 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Outbox is the kind that keeps messages in the mailbox; any channel may have it.
+// Outbox is the kind that stores messages in the mailbox of a development installation instead of sending them; any
+// channel may use it.
 const Outbox = "outbox"
 
-// maker makes a sender of a real provider. Its settings are checked here, once.
+// maker checks the settings of a real provider and makes its sender.
 type maker func(settings json.RawMessage, deps provider.Deps) (route.Sender, error)
 
 func makers(c job.Channel) map[string]maker {
@@ -33,7 +34,7 @@ func makers(c job.Channel) map[string]maker {
 	}[c]
 }
 
-// made wraps create so that an error comes with a nil interface, not with one that holds a nil pointer.
+// made wraps create so that an error returns a nil interface instead of one that holds a nil pointer.
 func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)) maker {
 	return func(settings json.RawMessage, deps provider.Deps) (route.Sender, error) {
 		s, err := create(settings, deps)
@@ -44,8 +45,8 @@ func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)
 	}
 }
 
-// Factory makes senders. The kind is settings.kind, or the provider's name when there is none. outbox is the sender of
-// that kind; nil: it does not exist here.
+// Factory returns a factory of senders. The kind is settings.kind, or else the provider's name. outbox is the sender of
+// the kind Outbox; nil: the kind is refused.
 func Factory(deps provider.Deps, outbox route.Sender) route.Factory {
 	return func(c job.Channel, name string, settings json.RawMessage) (route.Sender, error) {
 		var s struct {

@@ -1,6 +1,6 @@
-// Package progress owns what a job remembers between its attempts about a message that is sent in several parts
-// (push tokens, WhatsApp documents), so that a retry sends only what is left. A handler returns it with its result; the
-// worker stores it with the job, also when the job failed for good: someone may revive it.
+// Package progress encodes which parts of a message were sent (push tokens, WhatsApp documents), so that a retry sends
+// only the rest. A handler returns it with its result. The worker stores it with the job, also when the job failed
+// permanently, because an operator may revive it.
 package progress
 
 import (
@@ -9,16 +9,15 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// The fates of a part.
+// States of a part of a message, as stored in the job.
 const (
 	Left    byte = '.' // not sent yet
 	Sent    byte = 's'
-	Dead    byte = 'd' // the recipient does not exist any more
-	Refused byte = 'r' // the provider will never take it
+	Dead    byte = 'd' // the recipient no longer exists
+	Refused byte = 'r' // the provider rejected the part permanently
 )
 
-// Read returns the fates of n parts, in the form in which they are stored; all are Left when nothing fitting is
-// remembered.
+// Read returns the stored states of n parts; all are Left when none are stored or their number differs.
 func Read(b *job.Body, n int) []byte {
 	marks := bytes.Repeat([]byte{Left}, n)
 	if len(b.Progress) != n {
@@ -33,5 +32,5 @@ func Read(b *job.Body, n int) []byte {
 	return marks
 }
 
-// Count counts the parts with a fate.
+// Count returns the number of parts in a state.
 func Count(marks []byte, fate byte) int { return bytes.Count(marks, []byte{fate}) }

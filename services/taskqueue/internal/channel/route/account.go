@@ -12,27 +12,27 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// breakerFailures in a row pause a provider.
+// breakerFailures is the number of failures in a row that pauses a provider.
 const breakerFailures = 5
 
-// Outcomes are the values of the outcome label.
+// Outcomes returns the values of the outcome label.
 func Outcomes() []string { return append(provider.Outcomes(), "paused") }
 
-// account is a sender that is paused when it fails, and gets no more than its rate.
+// account is a sender with its circuit breaker and its rate limit.
 type account struct {
 	*Config
 	channel  job.Channel
 	name     string
 	settings json.RawMessage
 	sender   Sender
-	rate     float64 // deliveries a second; 0: as many as come
+	rate     float64 // deliveries per second; 0: no limit
 	to       job.Destination
 
 	intend func(d worker.Delivery, ctx context.Context, provider string) error
 }
 
-// judge returns what the answer shows about the provider: the message's own faults are none of its. Nothing is said
-// when it was not asked, or we hung up ourselves.
+// judge returns the conclusion from a send about the provider. Errors of the message itself are no failure of the
+// provider. There is no conclusion when the provider was not called, or when the call was cancelled here.
 func judge(err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {
@@ -48,7 +48,7 @@ func judge(err error) circuit.Verdict {
 	return circuit.Verdict{Ill: true}
 }
 
-// send tries the provider once, unless it is paused or would get more than its rate.
+// send sends through the provider once, unless the provider is paused or its rate is used up.
 func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if err := p.Pacer.Pass(ctx, p.channel.String()+":"+p.name, p.rate, d.Body.Flow); err != nil {
 		p.Observer.Attempt(p.channel, p.name, provider.Outcome(err))
@@ -67,8 +67,8 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Resul
 	return result, err
 }
 
-// ask begins a send. One that is paid is marked before, and a panic in it leaves doubt; elsewhere a panic is the
-// worker's business.
+// ask calls the provider. A paid send is marked as begun before, and a panic in it makes the outcome unknown. Other
+// panics are handled by the worker.
 func (p *account) ask(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if !p.sender.Paid() {
 		return p.sender.Handle(ctx, d)

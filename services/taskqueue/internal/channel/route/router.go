@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// unservedDelay is how long messages of a channel without providers wait before they are tried again.
+	// unservedDelay is how long messages of a channel without providers wait before the next try.
 	unservedDelay = time.Minute
-	// unknownDelay is the same while the providers were not read yet: a database that recovers is asked soon.
+	// unknownDelay is the same delay before the providers were read for the first time. It is short, because the database
+	// may recover any moment.
 	unknownDelay = 2 * time.Second
 )
 
@@ -23,7 +24,8 @@ type router struct {
 	channel job.Channel
 }
 
-// Handle tries the providers of a message one after the other until the message's fate is decided.
+// Handle sends a message through the providers that serve it, one after the other, until one sends it or no further one
+// may try.
 func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	to, err := address(r.channel, d.Body)
 	if err != nil {
@@ -31,16 +33,16 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	known := r.set.known()
 	switch {
-	case known == nil: // the database did not answer since our start
+	case known == nil: // the providers were not read since the start
 		return job.Result{}, job.Postpone("no_provider", unknownDelay)
-	case len(known[r.channel]) == 0: // accepted when there were providers, or before we knew
+	case len(known[r.channel]) == 0: // the task was accepted when there were providers, or before they were known
 		return job.Result{}, job.Postpone("no_provider", unservedDelay)
 	}
 	list, out := known.choose(r.channel, to)
 	switch {
-	case len(list) == 0 && out != "": // until someone corrects the row
+	case len(list) == 0 && out != "": // wait until an operator corrects the row
 		wait := job.Out(r.channel, out)
-		r.set.cfg.Circuits.Wait(ctx, wait, holdOut) // also when no one reads the rows at the moment
+		r.set.cfg.Circuits.Wait(ctx, wait, holdOut) // repeated here in case no process reads the rows now
 		return job.Result{}, job.Postpone("provider_out", unservedDelay).For(wait)
 	case len(list) == 0:
 		return job.Result{}, unserved(to)
@@ -59,7 +61,7 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 			result, failed = answer, err
 		}
 	}
-	if f := job.AsFailure(failed); asked && f.Postponed { // one was asked, and another one is paused
+	if f := job.AsFailure(failed); asked && f.Postponed { // one was called, another is paused
 		failed = job.Retryable(f.Reason, f.Message).After(f.RetryAfter)
 	}
 	if held {
@@ -68,8 +70,8 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	return result, failed
 }
 
-// address reads what the choice depends on. Numbers and config are members of SMS and WhatsApp alone; whatever
-// else is called so in other tasks is their own affair.
+// address reads the parts of a task that the choice of a provider depends on. Only tasks of SMS and WhatsApp have a
+// number and config; members with these names in other tasks have another meaning.
 func address(c job.Channel, b *job.Body) (target, error) {
 	if c != job.SMS && c != job.WhatsApp {
 		return target{taskType: b.TaskType}, nil
@@ -85,8 +87,9 @@ func address(c job.Channel, b *job.Body) (target, error) {
 	return target{taskType: b.TaskType, country: to.Country, forced: d.Config.Provider}, err
 }
 
-// unserved returns what becomes of a message that no row serves. Push and e-mail were accepted while a row served their
-// sub-type, and wait for another one; a number is of a country that may never have one.
+// unserved returns the failure of a message that no row serves. Push and e-mail messages were accepted while a row
+// served their sub-type, and wait for another one. A phone number may be of a country that no row ever serves, so such
+// a message fails.
 func unserved(to target) error {
 	switch {
 	case to.forced != "":
@@ -97,7 +100,7 @@ func unserved(to target) error {
 	return job.Permanent("no_provider", "No configured provider serves this sub-type and country")
 }
 
-// movesOn reports whether the next provider may try after err.
+// movesOn reports whether the next provider may be tried after err.
 func movesOn(ctx context.Context, result job.Result, err error) bool {
 	f := job.AsFailure(err)
 	if f.Doubtful || (f.Postponed && !f.Recovers) || result.Sent || ctx.Err() != nil {
@@ -106,8 +109,8 @@ func movesOn(ctx context.Context, result job.Result, err error) bool {
 	return !f.Permanent || f.Elsewhere
 }
 
-// better reports whether err says more about the job's future than failed: whatever may pass keeps the job
-// alive, and the shortest wait counts.
+// better reports whether err is to be returned instead of failed: a temporary error before a permanent one, and the one
+// with the shorter delay.
 func better(err, failed error) bool {
 	a, b := job.AsFailure(err), job.AsFailure(failed)
 	if a.Permanent != b.Permanent {

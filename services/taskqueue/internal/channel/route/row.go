@@ -1,8 +1,8 @@
-// Package route owns the choice among the providers of a channel: which of the configured ones may send a
-// message, in what order they are tried, when the next one follows, and which one is paused.
+// Package route selects among the providers of a channel: which configured ones may send a message, in what order, when
+// the next one is tried, and which ones are paused.
 //
-// The next provider follows after retryable failures and after permanent ones that are the provider's own;
-// never after doubt, and never when the message itself cannot be sent.
+// The next provider is tried after retryable failures and after permanent ones caused by the provider; never when the
+// outcome is unknown, and never when the message itself cannot be sent.
 package route
 
 import (
@@ -21,20 +21,20 @@ type Row struct {
 	Channel     string
 	TaskType    int    // 0: every sub-type
 	CountryCode int    // 0: every country
-	Provider    string // the name that config.provider may hold
-	Position    int    // fail-over order
+	Provider    string // name for config.provider in tasks
+	Position    int    // failover order, lowest first
 	Settings    json.RawMessage
 	Disabled    bool
 }
 
-// target is what rows are matched against.
+// target holds the properties of a message that rows are matched against.
 type target struct {
 	taskType int
-	country  int    // calling code of the recipient; 0 for channels without telephone numbers
+	country  int    // calling code of the recipient; 0 for channels without phone numbers
 	forced   string // config.provider
 }
 
-// RowState is a row and why it is out; "" when it is in force.
+// RowState is a row, with the reason why it is not in use; empty when it is.
 type RowState struct {
 	Row
 	Out string
@@ -43,7 +43,7 @@ type RowState struct {
 // rule is a row with its provider.
 type rule struct {
 	row     Row
-	account *account // nil: the row is out
+	account *account // nil: the row is invalid and not in use
 }
 
 func (r *rule) matches(t target) bool {
@@ -60,11 +60,11 @@ func order(a, b *rule) int {
 		cmp.Compare(min(b.row.TaskType, 1), min(a.row.TaskType, 1)), cmp.Compare(a.row.ID, b.row.ID))
 }
 
-// table is one state of the configuration, in the order in which providers are tried; it never changes. A channel whose
-// rows are all disabled is in it, without rules.
+// table is one version of the configuration, in the order in which providers are tried. It is immutable. A channel
+// whose rows are all disabled is present without rules.
 type table map[job.Channel][]*rule
 
-// named returns the provider of that name, nil when there is none.
+// named returns the provider with that name, or nil.
 func (t table) named(c job.Channel, name string) *account {
 	for _, r := range t[c] {
 		if r.account != nil && r.account.name == name {
@@ -74,8 +74,8 @@ func (t table) named(c job.Channel, name string) *account {
 	return nil
 }
 
-// choose lists the providers for a message in the order in which they are tried, each once, and names the first that
-// would serve it and whose row is out.
+// choose returns the providers for a message in the order in which they are tried, without duplicates, and the name of
+// the first provider that serves the message but whose row is invalid.
 func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 	for _, r := range t[c] {
 		serves := r.matches(to)
@@ -93,8 +93,8 @@ func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 	return list, out
 }
 
-// serves reports whether a provider is in force that sends tasks of a sub-type (0: any), and whether one would whose
-// row is out.
+// serves reports whether a provider in use sends tasks of a sub-type (0: any), and whether an invalid row would serve
+// them.
 func (t table) serves(c job.Channel, taskType int) (served, out bool) {
 	for _, r := range t[c] {
 		if taskType != 0 && r.row.TaskType != 0 && r.row.TaskType != taskType {
@@ -105,7 +105,7 @@ func (t table) serves(c job.Channel, taskType int) (served, out bool) {
 	return served, out
 }
 
-// without lists the channels for which t has no provider.
+// without returns the channels without any provider, in use or invalid.
 func (t table) without() []string {
 	var list []string
 	for _, c := range Channels() {
@@ -116,13 +116,13 @@ func (t table) without() []string {
 	return list
 }
 
-// same reports whether two settings mean the same, whatever their spelling.
+// same reports whether two settings are equal as JSON values.
 func same(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// Channels lists the channels that have providers.
+// Channels returns the channels that have providers.
 func Channels() []job.Channel { return []job.Channel{job.SMS, job.Email, job.Push, job.WhatsApp} }
 
 func channelOf(name string) (job.Channel, error) {

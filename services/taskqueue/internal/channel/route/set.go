@@ -21,21 +21,21 @@ import (
 // Sender delivers messages through one account at one provider. Safe for concurrent use.
 type Sender interface {
 	worker.Handler
-	// Paid reports whether each send costs money or must not happen twice: the send is then marked before it begins.
+	// Paid reports whether a send costs money or must not happen twice. Such a send is marked as begun before.
 	Paid() bool
 }
 
-// Factory makes the sender of a row. An error names what is wrong with the settings.
+// Factory makes the sender of a row. Its error states what is wrong with the settings.
 type Factory func(c job.Channel, name string, settings json.RawMessage) (Sender, error)
 
 // Observer counts attempts by outcome; it must not block.
 type Observer interface {
-	// Configured reports that a provider exists: its series start at zero.
+	// Configured reports a new provider, whose series start at zero.
 	Configured(c job.Channel, provider string)
 	Attempt(c job.Channel, provider, outcome string)
 	// Paused reports whether the provider is paused.
 	Paused(c job.Channel, provider string, paused bool)
-	// Out reports whether a row of the provider is wrong.
+	// Out reports whether a row of the provider is invalid.
 	Out(channel, provider string, out bool)
 }
 
@@ -44,30 +44,30 @@ type Source interface {
 	Providers(ctx context.Context) ([]Row, error)
 }
 
-// Config wires a set.
+// Config holds what a Set needs.
 type Config struct {
 	Factory  Factory
-	Fallback string // the provider of channels without rows; empty: they are not served
+	Fallback string // provider of channels without rows; empty: tasks of such channels are rejected
 	Observer Observer
 	Log      *slog.Logger
-	Pacer    *pace.Pacer // nil: rows that name a rate get as many as come
+	Pacer    *pace.Pacer // nil: rates in rows are ignored
 	Circuits *circuit.Circuits
 }
 
-// Set is the providers of all channels. Safe for concurrent use.
+// Set holds the providers of all channels. Safe for concurrent use.
 type Set struct {
 	cfg Config
 
-	replace sync.Mutex            // one replacement at a time
+	replace sync.Mutex            // serializes Replace
 	current atomic.Pointer[table] // nil until the first Replace
 	states  atomic.Pointer[[]RowState]
 }
 
-// NewSet makes a set that knows no rows yet: messages wait, so that none goes to the fallback by mistake.
-// Replace gives it rows, perhaps none.
+// NewSet returns a set without configuration: until the first Replace messages wait, so that none goes to the fallback
+// by mistake.
 func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
 
-// known is the configuration of the moment, nil before the first one.
+// known returns the current configuration; nil before the first one.
 func (s *Set) known() table {
 	if t := s.current.Load(); t != nil {
 		return *t
@@ -75,7 +75,7 @@ func (s *Set) known() table {
 	return nil
 }
 
-// Report tells the observer which providers are paused.
+// Report reports the paused providers to the observer.
 func (s *Set) Report() {
 	for c, rules := range s.known() {
 		for _, r := range rules {
@@ -86,8 +86,8 @@ func (s *Set) Report() {
 	}
 }
 
-// Load reads the rows once and takes them. An error leaves the set as it is. Rows that are out are tried again each
-// time, because a secret that they name may have come.
+// Load reads the rows and applies them. On an error the set keeps its configuration. Invalid rows are tried again each
+// time, because a missing secret may exist by then.
 func (s *Set) Load(ctx context.Context, source Source) error {
 	rows, err := source.Providers(ctx)
 	if err != nil {
@@ -97,8 +97,8 @@ func (s *Set) Load(ctx context.Context, source Source) error {
 	return nil
 }
 
-// Replace takes all rows of the configuration. A wrong row is out, alone: its messages go to the next row that serves
-// them, or wait. Providers whose settings did not change keep their state.
+// Replace applies a complete configuration. An invalid row affects only itself: its messages go to the next row that
+// serves them, or wait. Providers with unchanged settings keep their state.
 func (s *Set) Replace(ctx context.Context, rows []Row) {
 	s.replace.Lock()
 	defer s.replace.Unlock()
@@ -112,7 +112,7 @@ func (s *Set) Replace(ctx context.Context, rows []Row) {
 	s.tell(ctx, earlier, states)
 }
 
-// logChanges writes a line for each row that went out or came back.
+// logChanges logs each row that became invalid or valid.
 func (s *Set) logChanges(before, now []RowState) {
 	known := map[int64]string{}
 	for _, one := range before {
@@ -130,7 +130,7 @@ func (s *Set) logChanges(before, now []RowState) {
 	}
 }
 
-// logWithout writes a line when other channels are without a provider than before.
+// logWithout logs the channels without a provider when they changed.
 func (s *Set) logWithout(before, now table) {
 	list := now.without()
 	switch {
@@ -142,7 +142,7 @@ func (s *Set) logWithout(before, now table) {
 	}
 }
 
-// Rows lists all rows and what is wrong with them, by id; last the mailbox, for the channels that it serves.
+// Rows returns all rows with their errors, by id; last the fallback, for the channels that it serves.
 func (s *Set) Rows() []RowState {
 	if list := s.states.Load(); list != nil {
 		return *list
@@ -150,7 +150,7 @@ func (s *Set) Rows() []RowState {
 	return nil
 }
 
-// Check judges rows as a set of the same configuration would.
+// Check returns the rows with the errors that a set with cfg would find.
 func Check(cfg Config, rows []Row) []RowState {
 	_, states := NewSet(cfg).build(rows)
 	return states
@@ -179,7 +179,7 @@ func (s *Set) build(rows []Row) (next table, states []RowState) {
 	return next, states
 }
 
-// add takes a row into the table of its channel, and returns why it is out.
+// add adds a row to the table of its channel, and returns what is wrong with it.
 func (s *Set) add(next table, row Row) error {
 	c, err := channelOf(row.Channel)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Set) accountOf(next table, c job.Channel, row Row) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	sender, err := s.cfg.Factory(c, row.Provider, row.Settings) // also for settings that stay: their secret may be gone
+	sender, err := s.cfg.Factory(c, row.Provider, row.Settings) // also if unchanged: a secret may be missing now
 	if err != nil {
 		return nil, err
 	}
@@ -229,10 +229,11 @@ func (s *Set) accountOf(next table, c job.Channel, row Row) (*account, error) {
 	}, nil
 }
 
-// holdOut is how long the messages of a row that is out wait for news of it; each look repeats it.
+// holdOut is the pause of messages whose row is invalid. Every read of the rows extends it, and a corrected row ends
+// it.
 const holdOut = 2 * time.Minute
 
-// tell reports which rows are out: to the metrics, and to the messages that wait for them.
+// tell reports invalid rows to the metrics, and pauses the messages that wait for them.
 func (s *Set) tell(ctx context.Context, before, now []RowState) {
 	is := outOf(now)
 	for one := range is {
@@ -255,10 +256,10 @@ func (s *Set) tellOne(ctx context.Context, one named, hold time.Duration) {
 // unnamed is the provider of a row without a name.
 const unnamed = "unnamed"
 
-// named is a provider of a channel.
+// named identifies a provider of a channel.
 type named struct{ channel, provider string }
 
-// outOf names the providers of the rows that are out.
+// outOf returns the providers of invalid rows.
 func outOf(rows []RowState) map[named]bool {
 	list := map[named]bool{}
 	for _, r := range rows {
@@ -269,7 +270,7 @@ func outOf(rows []RowState) map[named]bool {
 	return list
 }
 
-// configured tells the observer of providers that are new.
+// configured reports new providers to the observer.
 func (s *Set) configured(before, now table) {
 	for c, rules := range now {
 		for _, r := range rules {
@@ -280,12 +281,12 @@ func (s *Set) configured(before, now table) {
 	}
 }
 
-// rateOf reads rate_per_second, which every kind of provider may have; 0 when there is none.
+// rateOf reads rate_per_second, which settings of every kind may have; 0 when it is missing.
 func rateOf(settings json.RawMessage) (float64, error) {
 	var s struct {
 		PerSecond json.RawMessage `json:"rate_per_second"`
 	}
-	_ = json.Unmarshal(settings, &s) // what is wrong with them the kind says
+	_ = json.Unmarshal(settings, &s) // the kind reports what is wrong with them
 	if s.PerSecond == nil {
 		return 0, nil
 	}
@@ -296,24 +297,24 @@ func rateOf(settings json.RawMessage) (float64, error) {
 	return rate, nil
 }
 
-// Known reports whether config.provider may hold name in a task of channel c. Before the rows are known every
-// name may be one.
+// Known reports whether a task of channel c may have name as config.provider. Before the rows are known it may have
+// any.
 func (s *Set) Known(c job.Channel, name string) bool {
 	t := s.known()
 	return t == nil || slices.ContainsFunc(t[c], func(r *rule) bool { return r.row.Provider == name })
 }
 
-// Unserved is why tasks are not delivered; empty when they are.
+// Unserved is the reason why tasks are not delivered; empty when they are.
 type Unserved string
 
-// The reasons.
+// Reasons why tasks are not delivered.
 const (
 	NoProvider  Unserved = "no_provider"  // no row serves them
-	ProviderOut Unserved = "provider_out" // every row that would is out
+	ProviderOut Unserved = "provider_out" // only invalid rows serve them
 )
 
-// Unserved returns why tasks of channel c and a sub-type are not delivered; empty before the rows are known. A task of
-// a channel with telephone numbers may name its provider, so that its sub-type does not matter.
+// Unserved returns why tasks of channel c and a sub-type are not delivered; empty before the rows are known. Tasks of a
+// channel with phone numbers may name their provider, so their sub-type is ignored.
 func (s *Set) Unserved(c job.Channel, taskType int) Unserved {
 	t := s.known()
 	if t == nil {
@@ -331,7 +332,7 @@ func (s *Set) Unserved(c job.Channel, taskType int) Unserved {
 	return NoProvider
 }
 
-// Serves reports whether a task is accepted: a row serves it, or will once it is corrected.
+// Serves reports whether a task is accepted: a row serves it, or would once it is corrected.
 func (s *Set) Serves(c job.Channel, taskType int) bool { return s.Unserved(c, taskType) != NoProvider }
 
 // Handler returns the handler of channel c.

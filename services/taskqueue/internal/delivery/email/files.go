@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Limits of attachments.
+// Limits of the attachments of one message.
 const (
 	MaxFileBytes  = 10 << 20
 	MaxTotalBytes = 20 << 20
@@ -33,7 +33,8 @@ type file struct {
 	content []byte
 }
 
-// fetch gets the attachments of a message. What cannot be had is the message's fault, not the provider's.
+// fetch downloads the attachments of a message. A missing or unreadable file is an error of the message, not of the
+// provider.
 func fetch(ctx context.Context, client *netguard.Client, urls []string, now time.Time) ([]file, error) {
 	if len(urls) > MaxFiles {
 		return nil, job.Permanent("too_many_files", fmt.Sprintf("A message has at most %d attachments", MaxFiles))
@@ -78,7 +79,8 @@ func get(ctx context.Context, client *netguard.Client, u *url.URL, now time.Time
 	return nil, job.Permanent("file_missing", message)
 }
 
-// fileName is the last part of a URL's path, made harmless for every file system and mail program.
+// fileName returns the last part of a URL's path, with characters replaced that file systems or mail programs could
+// misread.
 func fileName(urlPath string, index int) string {
 	name := path.Base(strings.ReplaceAll(urlPath, `\`, "/"))
 	name = strings.Map(func(c rune) rune {
@@ -94,7 +96,7 @@ func fileName(urlPath string, index int) string {
 	return shorten(name)
 }
 
-// shorten keeps the extension of a long name.
+// shorten cuts a long name and keeps its extension.
 func shorten(name string) string {
 	if len(name) <= maxName {
 		return name
@@ -106,14 +108,14 @@ func shorten(name string) string {
 	return strings.ToValidUTF8(name[:maxName-len(extension)], "") + extension
 }
 
-// sniff finds the media type from the content; the name refines what the content leaves open.
+// sniff detects the media type from the content. The extension of the name is used where the content is ambiguous.
 func sniff(name string, content []byte) string {
 	kind := http.DetectContentType(content)
 	base, _, _ := strings.Cut(kind, ";")
 	if better := byExtension()[base+" "+strings.ToLower(path.Ext(name))]; better != "" {
 		return better
 	}
-	if base == "text/html" || base == "text/xml" { // never rendered by a mail program as a page of ours
+	if base == "text/html" || base == "text/xml" { // a mail program must never render it as a page
 		return "application/octet-stream"
 	}
 	return kind

@@ -17,22 +17,22 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// letter is a message with its envelope.
+// letter is a composed message with its envelope.
 type letter struct {
-	to   []recipient // to, cc and bcc, each once
-	id   string      // Message-ID without brackets, the same over retries
+	to   []recipient // to, cc and bcc without duplicates
+	id   string      // Message-ID without brackets, unchanged in retries
 	text *gomail.Msg
 }
 
 // recipient is one address of the envelope.
 type recipient struct {
 	address string
-	place   string // cc 1: what a result names instead of the address
+	place   string // "cc 1": named in results instead of the address
 }
 
-var errAddress = errors.New("an address cannot be read") // which one is not told: it is a recipient's
+var errAddress = errors.New("an address cannot be read") // without the address, which is personal data
 
-// compose builds the message. Blind copies are in the envelope alone.
+// compose builds the message. Blind copies appear only in the envelope.
 func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time) (*letter, error) {
 	l := &letter{id: string(id) + "@" + s.MessageDomain, text: gomail.NewMsg(gomail.WithNoDefaultUserAgent())}
 	err := errors.Join(l.address("to", d.To, l.text.To), l.address("cc", d.CC, l.text.Cc),
@@ -51,8 +51,8 @@ func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time)
 	return l, nil
 }
 
-// address adds the addresses of a field to the envelope and, by header, to the message. The domains are in the form
-// that every server knows.
+// address adds the addresses of a field to the envelope and, with header, to the message. Domains are converted to
+// ASCII, the form that every server accepts.
 func (l *letter) address(field string, list []string, header func(...string) error) error {
 	if len(list) == 0 {
 		return nil
@@ -76,14 +76,14 @@ func (l *letter) address(field string, list []string, header func(...string) err
 	return header(written...)
 }
 
-// ascii reports whether no address needs a server that takes other letters.
+// ascii reports whether all addresses are ASCII, so that the server needs no SMTPUTF8.
 func (l *letter) ascii() bool {
 	return !slices.ContainsFunc(l.to, func(r recipient) bool {
 		return strings.ContainsFunc(r.address, func(c rune) bool { return c > unicode.MaxASCII })
 	})
 }
 
-// places names the recipients with a fate by their places.
+// places lists the recipients in a state by field and position, without their addresses.
 func (l *letter) places(marks []byte, fate byte) string {
 	var list []string
 	for i, mark := range marks {
@@ -94,7 +94,7 @@ func (l *letter) places(marks []byte, fate byte) string {
 	return strings.Join(list, ", ")
 }
 
-// Text is a message without attachments as a server would get it, from a sender that may name any domain.
+// Text returns a message without attachments in the form that a server would receive. The sender may use any domain.
 func Text(from string, id job.ID, d *task.Email, now time.Time) (string, error) {
 	l, err := compose(&Settings{From: from, MessageDomain: domain(from)}, id, d, nil, now)
 	if err != nil {
@@ -105,7 +105,7 @@ func Text(from string, id job.ID, d *task.Email, now time.Time) (string, error) 
 	return text.String(), err
 }
 
-// sender sets From; a sender whose domain is not ours to use becomes the address for replies.
+// sender sets From. A sender_email with a domain that the provider may not use becomes Reply-To.
 func (l *letter) sender(s *Settings, d *task.Email) {
 	from := mail.Address{Name: s.FromName, Address: s.From}
 	if name := strings.TrimSpace(oneLine(d.SenderName)); name != "" {
@@ -121,7 +121,7 @@ func (l *letter) sender(s *Settings, d *task.Email) {
 	l.text.FromMailAddress(&from)
 }
 
-// oneLine keeps a header on its line: no control character, NUL and U+0085 among them, reaches it.
+// oneLine replaces control characters, NUL and U+0085 among them, so that a text cannot add header lines.
 func oneLine(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	withFiles = 4 // messages with attachments at the same time: each holds up to 20 MiB
+	withFiles = 4 // messages with attachments that are sent at the same time; each uses up to 20 MiB
 	busyDelay = time.Second
 )
 
@@ -26,7 +26,7 @@ type Provider struct {
 	places   chan struct{}
 }
 
-// New makes a provider from the settings of its row.
+// New returns a provider for the settings of a row.
 func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	s, err := parse(raw)
 	if err != nil {
@@ -37,7 +37,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	return p, err
 }
 
-// Paid is false: sending twice costs nothing but a stable Message-ID lets receivers drop it.
+// Paid returns false: sending twice costs nothing, and receivers drop the duplicate by its Message-ID.
 func (p *Provider) Paid() bool { return false }
 
 func (p *Provider) password() (config.Secret, error) {
@@ -47,7 +47,7 @@ func (p *Provider) password() (config.Secret, error) {
 	return p.deps.Secrets.Secret(p.settings.PasswordSecret)
 }
 
-// Handle sends one message once.
+// Handle makes one attempt to send a message.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.Email
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
@@ -73,14 +73,14 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return p.send(ctx, l, progress.Read(d.Body, len(l.to)))
 }
 
-// send offers the message to the recipients that are left. Whom the server takes has it at once; the fates are
-// told with the result, so that a retry asks for the others alone.
+// send sends the message to the recipients that do not have it yet. The states of the recipients are returned with the
+// result, so that a retry goes only to the rest.
 func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Result, error) {
 	password, err := p.password()
 	if err != nil {
 		return job.Result{}, provider.NoSecret("The password of the mail server cannot be read")
 	}
-	if progress.Count(marks, progress.Left) == 0 { // it ended, and a person wants it tried again
+	if progress.Count(marks, progress.Left) == 0 { // a revived job: try the refused ones again
 		marks = bytes.ReplaceAll(marks, []byte{progress.Refused}, []byte{progress.Left})
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -96,7 +96,7 @@ func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Resul
 	t := transaction{client: client, letter: l, marks: marks}
 	err = t.deliver(p.settings.From, func() { limit.Reset(finalReply) })
 	sent := progress.Count(marks, progress.Sent) > 0
-	result := job.Result{Sent: sent || job.AsFailure(err).Doubtful} // no cancel or stop undoes what may have been sent
+	result := job.Result{Sent: sent || job.AsFailure(err).Doubtful} // what may have been sent cannot be cancelled
 	if len(marks) > 1 {
 		result.Progress = marks
 	}
@@ -107,7 +107,7 @@ func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Resul
 		result.Excerpt = "The mail server refused " + refused
 	}
 	if err == nil && client.UpdateDeadline(quitTimeout) == nil {
-		_ = client.Quit() // the message is accepted: whatever is answered now changes nothing
+		_ = client.Quit() // the message is accepted, whatever QUIT returns
 	}
 	return result, err
 }

@@ -1,5 +1,5 @@
-// Package email owns the delivery of e-mail tasks through an SMTP server: the message, its attachments, the
-// transaction, and what the server's replies mean.
+// Package email delivers e-mail tasks through an SMTP server: it composes the message with its attachments, runs the
+// SMTP transaction, and classifies the server's replies.
 package email
 
 import (
@@ -23,7 +23,7 @@ type Settings struct {
 	TLS            string   `json:"tls"`             // starttls (the default), implicit, opportunistic, none
 	Auth           string   `json:"auth"`            // auto (the default with a user), plain, login, cram-md5, scram-sha-256
 	User           string   `json:"user"`            // "": no authentication
-	PasswordSecret string   `json:"password_secret"` // name of the secret
+	PasswordSecret string   `json:"password_secret"` // name of the secret with the password
 	From           string   `json:"from"`            // sender of tasks without sender_email, and the address for bounces
 	FromName       string   `json:"from_name"`
 	SenderDomains  []string `json:"sender_domains"` // domains that sender_email may use as From; empty: any. Others become Reply-To
@@ -85,7 +85,7 @@ func mechanisms() map[string]gomail.SMTPAuthType {
 
 func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// maySend reports whether address may stand in From.
+// maySend reports whether the provider may use address as From.
 func (s *Settings) maySend(address string) bool {
 	return len(s.SenderDomains) == 0 ||
 		slices.ContainsFunc(s.SenderDomains, func(d string) bool { return strings.EqualFold(d, domain(address)) })

@@ -23,18 +23,18 @@ import (
 
 const (
 	quitTimeout = 3 * time.Second
-	// finalReply is how long a server may take to answer the complete message (RFC 5321, 4.5.3.2.6).
+	// finalReply is how long a server may take to reply to the complete message (RFC 5321, 4.5.3.2.6).
 	finalReply = 10 * time.Minute
-	// greylistPatience is how long a message is offered that a server takes later: greylisting lasts minutes, a full
-	// mailbox hours.
+	// greylistPatience is how long a message is retried after temporary replies: greylisting lasts minutes, a full mailbox
+	// hours.
 	greylistPatience = 4 * time.Hour
 	serviceCloses    = 421
 	recipientStep    = "recipient"
-	lost             = "connection_lost" // reason of failures of the connection
+	lost             = "connection_lost" // reason code of connection failures
 )
 
-// open connects, secures and authenticates. hangUp ends the connection, and so does ctx: an unfinished message must
-// never get its final dot.
+// open connects to the server, encrypts the connection and authenticates. hangUp closes the connection, and so does the
+// end of ctx, so that an incomplete message is never ended with its final dot.
 func (p *Provider) open(ctx context.Context, password config.Secret) (client *smtp.Client, hangUp func(), err error) {
 	s := &p.settings
 	encryption := p.deps.TLS
@@ -68,7 +68,7 @@ func (p *Provider) open(ctx context.Context, password config.Secret) (client *sm
 	client, err = dialer.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		if conn != nil {
-			_ = conn.Close() // the library leaves it open
+			_ = conn.Close() // the library does not close it
 		}
 		return nil, nil, err
 	}
@@ -76,8 +76,8 @@ func (p *Provider) open(ctx context.Context, password config.Secret) (client *sm
 	return client, func() { stop(); _ = conn.Close() }, nil
 }
 
-// mechanism is the configured one. Discovery on an implicit TLS connection would not see the encryption and
-// avoid PLAIN, which is what such servers offer.
+// mechanism returns the authentication mechanism. On an implicit TLS connection auto means PLAIN, which such servers
+// offer: the library's discovery would not detect the encryption and avoid PLAIN.
 func (s *Settings) mechanism() gomail.SMTPAuthType {
 	found := mechanisms()[s.Auth]
 	if found == gomail.SMTPAuthAutoDiscover && s.TLS == "implicit" {
@@ -86,16 +86,16 @@ func (s *Settings) mechanism() gomail.SMTPAuthType {
 	return found
 }
 
-// transaction hands one message over to the recipients that are left.
+// transaction sends one message to the recipients that do not have it yet.
 type transaction struct {
 	client *smtp.Client
 	letter *letter
-	marks  []byte // of package progress, one for each recipient
+	marks  []byte // by package progress, one per recipient
 }
 
-// deliver sends the message to the recipients that the server takes now, and returns why others are left: they are
-// tried again in a message of their own, so that an address that is not taken keeps it from no one else. extend gives
-// the reply to the complete message the time that it may take.
+// deliver sends the message to the recipients that the server accepts now, and returns why others remain. These get a
+// message of their own in the retry, so that one bad address does not delay the others. extend is called before the
+// wait for the reply to the complete message, which may take long.
 func (t *transaction) deliver(from string, extend func()) error {
 	if err := t.client.Mail("<" + from + ">"); err != nil {
 		return replyFailure("sender", err, true)
@@ -125,7 +125,8 @@ func (t *transaction) deliver(from string, extend func()) error {
 	return t.end(refusal)
 }
 
-// end is what the fates say: who is left is tried again; a message that someone has is sent.
+// end returns the result for the states of the recipients: a retry while some remain; success when at least one has the
+// message; else refusal.
 func (t *transaction) end(refusal *job.Failure) error {
 	left := t.letter.places(t.marks, progress.Left)
 	switch {
@@ -143,8 +144,8 @@ func (t *transaction) end(refusal *job.Failure) error {
 	return refusal
 }
 
-// offer names the recipients that are left to the server. It returns the positions of the recipients that it takes, and
-// why it does not take the others: the last temporary reply, if there is any, else the first permanent one.
+// offer sends the remaining recipients to the server. It returns the positions of the accepted ones, and why others
+// were not: the last temporary reply, if there is any, else the first permanent one.
 func (t *transaction) offer() (taken []int, refusal *job.Failure) {
 	for i, mark := range t.marks {
 		if mark != progress.Left {
@@ -170,8 +171,9 @@ func (t *transaction) offer() (taken []int, refusal *job.Failure) {
 	return taken, refusal
 }
 
-// finalFailure is about the answer to the complete message: without one it may have been accepted. It is sent again:
-// the Message-ID is the same, so mail programs show it once, and a lost report is worse than one shown twice.
+// finalFailure classifies an error of the reply to the complete message. Without a reply the message may have been
+// accepted. It is sent again with the same Message-ID, so that mail programs show it once; a lost report is worse than
+// one shown twice.
 func finalFailure(err error) error {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
@@ -181,8 +183,8 @@ func finalFailure(err error) error {
 	return replyFailure("message", err, false)
 }
 
-// replyFailure classifies a reply: 4xx may pass, 5xx will not. Policy (5.7.x) and everything before the first
-// recipient are between us and this server.
+// replyFailure classifies a reply: 4xx is temporary, 5xx permanent. 5.7.x (policy) and, with own set, every 5xx concern
+// this sender and server, so another provider may send the message.
 func replyFailure(step string, err error, own bool) *job.Failure {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
@@ -202,7 +204,7 @@ func replyFailure(step string, err error, own bool) *job.Failure {
 	}
 }
 
-// openFailure classifies errors from before the transaction.
+// openFailure classifies errors that occur before the transaction.
 func openFailure(err error) error {
 	var reply *textproto.Error
 	var certificate *tls.CertificateVerificationError
@@ -218,7 +220,8 @@ func openFailure(err error) error {
 	}
 }
 
-// notOffered recognises what the library says when the server lacks what the settings demand.
+// notOffered reports whether err is the library's error for a server without the configured encryption or
+// authentication.
 func notOffered(err error) bool {
 	for _, known := range []error{
 		gomail.ErrNoSupportedAuthDiscovered, gomail.ErrPlainAuthNotSupported, gomail.ErrLoginAuthNotSupported,
@@ -227,5 +230,5 @@ func notOffered(err error) bool {
 			return true
 		}
 	}
-	return strings.Contains(err.Error(), "does not support") // STARTTLS, AUTH: texts without a value
+	return strings.Contains(err.Error(), "does not support") // errors about STARTTLS and AUTH have no error value
 }

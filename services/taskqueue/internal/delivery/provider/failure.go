@@ -10,16 +10,16 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// RateLimited is the reason of failures by which a healthy provider slows us down.
+// RateLimited is the reason code of failures by which a healthy provider limits the rate.
 const RateLimited = "rate_limited"
 
-// FailOver is a failure that this provider will repeat for ever and another one may not have.
+// FailOver returns a failure that is permanent at this provider, while another one may send the message.
 func FailOver(reason, message string) *job.Failure {
 	return &job.Failure{Reason: reason, Message: message, Permanent: true, Elsewhere: true}
 }
 
-// Unreadable is the failure of a message whose provider answered success, with a body that does not say whether it took
-// the message: no other provider may send it.
+// Unreadable returns the failure of a message whose provider returned success with an unreadable body: it may have been
+// sent, so no other provider may send it.
 func Unreadable() *job.Failure {
 	return job.Doubt("unreadable_answer",
 		"The provider's answer cannot be read as its settings describe it; the message may have been sent")
@@ -28,20 +28,20 @@ func Unreadable() *job.Failure {
 // secretDelay is how long a message waits for a secret that cannot be read now.
 const secretDelay = time.Minute
 
-// NoSecret is a failure before anything was asked: another provider may send the message, else it waits.
+// NoSecret returns a failure before any request: another provider may send the message, else it waits.
 func NoSecret(message string) error { return job.AwaitRecovery("secret", message, secretDelay) }
 
-// Codes are those error codes of an interface that say more than the status of the answer.
+// Codes groups the error codes of an interface by class of failure, where the code says more than the HTTP status.
 type Codes struct {
-	Prefix  string // of reasons: twilio_ makes twilio_21211
-	Limits  []int  // it slows us down
-	Passing []int  // trouble on its side
-	Message []int  // recipient, text, template, file
-	Account []int  // credentials, balance, sender, region, policy
+	Prefix  string // prefix of reason codes: twilio_ makes twilio_21211
+	Limits  []int  // rate limits
+	Passing []int  // temporary failures of the provider
+	Message []int  // errors of recipient, text, template or file
+	Account []int  // errors of credentials, balance, sender, region or policy
 }
 
-// Failure classifies the answer of a paid interface that did not take a message: by its code where that is known, else
-// by its status. code is 0 when the answer has none.
+// Failure classifies the response of a paid interface that did not accept a message: by its code where that is known,
+// else by its status. code is 0 when the response has none.
 func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) error {
 	reason, message := fmt.Sprint(c.Prefix, code), fmt.Sprintf("The provider refused the message (error %d)", code)
 	wait := netguard.RetryAfter(answer.Header, now)
@@ -54,7 +54,7 @@ func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) erro
 		return job.Permanent(reason, message)
 	case slices.Contains(c.Account, code):
 		return FailOver(reason, message)
-	case answer.Status < http.StatusMultipleChoices: // taken, and failed at once
+	case answer.Status < http.StatusMultipleChoices: // accepted, but failed at once
 		return FailOver(c.Prefix+"failed", message)
 	case code == 0:
 		return Status(answer, now, true, "")
@@ -62,8 +62,9 @@ func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) erro
 	return Status(answer, now, true, fmt.Sprintf(" (error %d)", code))
 }
 
-// Status classifies an answer that carries no better code. paid: the answer of a gateway that lost its backend leaves
-// doubt. detail is put into the message, "" for none; it must not hold anything personal.
+// Status classifies a response by its HTTP status. With paid set, other 5xx than 500 and 503 leave the outcome unknown,
+// because a gateway may have lost a backend that sent the message. detail is appended to the message, and must not
+// contain personal data.
 func Status(answer *netguard.Response, now time.Time, paid bool, detail string) error {
 	status := answer.Status
 	reason, message := fmt.Sprintf("http_%d", status), fmt.Sprintf("The provider answered %d%s", status, detail)

@@ -2,12 +2,12 @@ package provider
 
 import "github.com/labplatform/labplatform/services/taskqueue/internal/job"
 
-// Outcomes are the words of Outcome.
+// Outcomes returns all results of Outcome.
 func Outcomes() []string {
 	return []string{"sent", "retry", "permanent", "elsewhere", "unknown", "postponed"}
 }
 
-// Outcome is the word for the outcome of a message in an attempt.
+// Outcome returns the outcome of an attempt as a label for metrics.
 func Outcome(err error) string {
 	f := job.AsFailure(err)
 	switch {

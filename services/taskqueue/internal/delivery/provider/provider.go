@@ -1,9 +1,9 @@
-// Package provider owns what the providers of all channels share: what they work with, how a provider's interface is
-// called once, how its failures are told apart, and where its secrets come from.
+// Package provider holds what the providers of all channels share: their dependencies, the paid and the free call of an
+// interface, the classification of failures, and the access to secrets.
 //
-// Four classes of failure: retryable (may pass), permanent (about the message: no one can send it), fail-over
-// (permanent here, but another provider may send it: credentials, balance, configuration), and doubtful (the
-// message may have been sent). No one retries or fails over after doubt.
+// Failures have four classes: retryable (temporary), permanent (of the message: no provider can send it), fail-over
+// (permanent at this provider, but another one may send the message: credentials, balance, configuration), and doubtful
+// (the message may have been sent). After doubt there is neither a retry nor a fail-over.
 package provider
 
 import (
@@ -21,18 +21,18 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Deps are what the senders of all channels work with.
+// Deps are the services that the senders of all channels use.
 type Deps struct {
-	API     *netguard.Client // for the providers' interfaces
-	Files   *netguard.Client // for attachments: reads email.MaxFileBytes
+	API     *netguard.Client // for the interfaces of the providers
+	Files   *netguard.Client // for attachments; reads at most email.MaxFileBytes
 	Secrets Directory
 	Clock   clock.Clock
 	Log     *slog.Logger
-	TLS     *tls.Config // of mail servers; nil: the system's roots
+	TLS     *tls.Config // for mail servers; nil: the system's roots
 }
 
-// Send makes a request that is paid. read says what the answer means: the provider's id of the message, or why it did
-// not take it. After doubt the message counts as sent: a cancel or a stop comes too late to undo it.
+// Send makes a paid request. read returns the provider's id of the message from the response, or why the provider did
+// not accept it. When the outcome is unknown, the result is marked as sent: cancelling or stopping cannot undo it.
 func (d *Deps) Send(
 	ctx context.Context, q netguard.Request, read func(*netguard.Response) (id string, err error),
 ) (result job.Result, err error) {
@@ -45,7 +45,7 @@ func (d *Deps) Send(
 	return result, err
 }
 
-// PostJSON is a request with a JSON body and a token.
+// PostJSON returns a POST request with a JSON body and a bearer token.
 func PostJSON(to *url.URL, token config.Secret, body []byte, timeout time.Duration) netguard.Request {
 	return netguard.Request{
 		Method:  http.MethodPost,
@@ -56,18 +56,18 @@ func PostJSON(to *url.URL, token config.Secret, body []byte, timeout time.Durati
 	}
 }
 
-// Do makes a request that costs nothing: no answer is no doubt.
+// Do makes a request that costs nothing: without a response it can be retried.
 func (d *Deps) Do(ctx context.Context, q netguard.Request) (*netguard.Response, error) {
 	return d.exchange(ctx, q, false)
 }
 
-// exchange classifies the errors of one call: with paid set, no answer after the request was written is doubt, because
-// the provider may have acted on it.
+// exchange makes a request and classifies its errors. With paid set, the outcome is unknown when the request was
+// written and no response came, because the provider may have acted on it.
 func (d *Deps) exchange(ctx context.Context, q netguard.Request, paid bool) (*netguard.Response, error) {
 	answer, err := d.API.Do(ctx, q)
 	var refusal *netguard.Refusal
 	switch {
-	case answer != nil: // the status is known, and what depends on the body finds that it is cut
+	case answer != nil: // the status is known; code that reads the body finds out when it is truncated
 		return answer, nil
 	case errors.As(err, &refusal):
 		return nil, FailOver("refused", "The provider's address is refused: "+refusal.Why)
@@ -80,7 +80,7 @@ func (d *Deps) exchange(ctx context.Context, q netguard.Request, paid bool) (*ne
 	return nil, job.Retryable(cause.Reason, "The provider "+cause.Predicate).WithCause(Bare(err))
 }
 
-// Bare takes the URL out of a transport error: it may hold a number, a text or a token.
+// Bare removes the URL from a transport error, as it may contain a phone number, a text or a token.
 func Bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

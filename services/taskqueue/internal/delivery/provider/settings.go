@@ -15,11 +15,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// Directory finds secrets as the files of a directory, as Kubernetes mounts them. They are read at every use, so that
-// a rotated secret works without a restart. Root is usually os.Root.FS().
+// Directory reads secrets from files in a directory, as Kubernetes mounts them. Each use reads the file, so that a
+// rotated secret works without a restart. Root is usually os.Root.FS().
 type Directory struct{ Root fs.FS }
 
-// Secret reads the file of that name, without the line end.
+// Secret returns the content of the file with that name, without the line end.
 func (d Directory) Secret(name string) (config.Secret, error) {
 	if !secretName().MatchString(name) {
 		return "", fmt.Errorf("the secret name %q is not a plain file name", name)
@@ -40,8 +40,8 @@ func (d Directory) Secret(name string) (config.Secret, error) {
 
 func secretName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`) }
 
-// Decode reads a provider's settings; a member that the provider does not know is an error, most likely misspelt.
-// The members "kind" and "rate_per_second" are of every kind and not the provider's business.
+// Decode decodes a provider's settings. A member that the provider does not use is an error, because it is probably
+// misspelt. The members "kind" and "rate_per_second" belong to every kind and are ignored.
 func Decode(raw json.RawMessage, dst any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
@@ -61,7 +61,7 @@ func Decode(raw json.RawMessage, dst any) error {
 	return nil
 }
 
-// ParseBase reads the address of an API: scheme and host, perhaps a path.
+// ParseBase parses the URL of an API: scheme and host, optionally a path.
 func ParseBase(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
@@ -70,7 +70,7 @@ func ParseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Timeout is timeout_seconds of a provider's settings, its default when they do not say, and never too long.
+// Timeout returns timeout_seconds of a provider's settings, or otherwise when it is 0; at most most.
 func Timeout(seconds int, otherwise, most time.Duration) time.Duration {
 	if seconds <= 0 {
 		return otherwise
@@ -78,7 +78,7 @@ func Timeout(seconds int, otherwise, most time.Duration) time.Duration {
 	return min(time.Duration(seconds)*time.Second, most)
 }
 
-// Hash is how a recipient or a token appears in logs: enough to compare, not to read.
+// Hash returns a short hash of a recipient or token for logs, which allows to compare but not to read it.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// markOf is what becomes of a recipient after an error.
+// markOf returns the state of a recipient after an error.
 func markOf(said *fcm.Error) byte {
 	switch said.Class {
 	case fcm.DeadToken:
@@ -17,10 +17,10 @@ func markOf(said *fcm.Error) byte {
 	case fcm.Refused:
 		return progress.Refused
 	}
-	return progress.Left // it may pass, or is the provider's own fault
+	return progress.Left // temporary, or an error of the provider
 }
 
-// failure gives an error of package fcm the queue's class; other errors have one.
+// failure maps an fcm error to a failure of the job; other errors are returned unchanged.
 func failure(err error) error {
 	var said *fcm.Error
 	if !errors.As(err, &said) {
@@ -31,7 +31,7 @@ func failure(err error) error {
 		return job.Permanent(said.Reason, said.Message)
 	case fcm.Configuration:
 		return provider.FailOver(said.Reason, said.Message)
-	default: // RateLimited has the reason provider.RateLimited
+	default: // RateLimited uses provider.RateLimited as reason
 		return job.Retryable(said.Reason, said.Message).After(said.RetryAfter)
 	}
 }

@@ -24,8 +24,8 @@ import (
 
 // Settings are the settings of a row of kind fcm.
 type Settings struct {
-	Project        string `json:"project"`    // the key's own when empty
-	KeySecret      string `json:"key_secret"` // name of the secret: the JSON key file of a service account
+	Project        string `json:"project"`    // empty: the project of the key
+	KeySecret      string `json:"key_secret"` // name of the secret with the JSON key file of a service account
 	BaseURL        string `json:"base_url"`
 	TimeoutSeconds int    `json:"timeout_seconds"`
 }
@@ -33,7 +33,7 @@ type Settings struct {
 const (
 	defaultTimeout = 10 * time.Second
 	maxTimeout     = time.Minute
-	parallel       = 16 // requests of one job at the same time
+	parallel       = 16 // concurrent requests of one job
 )
 
 // Provider sends through one FCM project. Safe for concurrent use.
@@ -44,7 +44,7 @@ type Provider struct {
 	timeout  time.Duration
 }
 
-// New makes a provider from the settings of its row.
+// New returns a provider for the settings of a row.
 func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	s := Settings{BaseURL: "https://fcm.googleapis.com"}
 	if err := provider.Decode(raw, &s); err != nil {
@@ -77,11 +77,11 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	}, nil
 }
 
-// Paid is false: a push costs nothing and a duplicate does little harm, so a send is not marked before it begins.
+// Paid returns false: a push costs nothing and a duplicate does little harm, so a send is not marked before it begins.
 func (p *Provider) Paid() bool { return false }
 
-// Handle sends to every token that has no fate yet. The fates are told with the result, so that a retry leaves those
-// tokens out.
+// Handle sends to every token that was not sent to yet. The states of the tokens are returned with the result, so that
+// a retry skips those that are done.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	r, err := newRound(d.Body)
 	if err != nil {
@@ -97,8 +97,8 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return r.result(), err
 }
 
-// sendAll asks for the recipients that are left, until it shows that the provider itself is at fault: the others would
-// hear the same.
+// sendAll sends to the remaining recipients. It stops when a response shows an error of the provider, which the other
+// requests would get as well.
 func (p *Provider) sendAll(ctx context.Context, r *round, token config.Secret) {
 	var stopped atomic.Bool
 	places := make(chan struct{}, parallel)
@@ -136,8 +136,8 @@ func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, toke
 	}
 	said := fcm.Classify(answer, p.deps.Clock.Now())
 	if said == nil {
-		name, found := provider.Lookup(answer.Body, "name") // projects/<project>/messages/<id>
-		if !found {                                         // not the interface's own answer
+		name, found := provider.Lookup(answer.Body, "name") // the name is projects/<project>/messages/<id>
+		if !found {                                         // not a response of FCM
 			doubt := provider.Unreadable()
 			doubt.Repeatable = true
 			return fate{mark: progress.Left, status: answer.Status, err: doubt}

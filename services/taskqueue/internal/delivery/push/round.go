@@ -13,24 +13,24 @@ import (
 
 const (
 	maxExcerpt = 1 << 10
-	maxListed  = maxExcerpt / len(`0,"",`) // a dead token takes no less: its position and itself
+	maxListed  = maxExcerpt / len(`0,"",`) // a dead token takes at least this much: its position and itself
 )
 
-// fate is the outcome of one recipient in this round; who was not asked has none.
+// fate is the outcome of the request for one recipient; zero when none was made.
 type fate struct {
 	mark   byte
 	status int
-	id     string // of the message
+	id     string // FCM's id of the message
 	err    error
 }
 
-// round is one attempt over all recipients that are left.
+// round is one attempt to send to all remaining recipients.
 type round struct {
 	data  task.Push
-	to    []string // tokens, each once, or one empty string for the topic
-	at    []int    // the position of each in data.tokens
-	marks []byte   // of package progress
-	fates []fate   // each written by the request of its recipient
+	to    []string // tokens without duplicates, or one empty string for the topic
+	at    []int    // position of each in data.tokens
+	marks []byte   // by package progress
+	fates []fate   // each is written only by the request of its recipient
 }
 
 func newRound(b *job.Body) (*round, error) {
@@ -39,7 +39,7 @@ func newRound(b *job.Body) (*round, error) {
 		return nil, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
 	for i, token := range r.data.Tokens {
-		if !slices.Contains(r.to, token) { // one device, one notification
+		if !slices.Contains(r.to, token) { // one notification per device
 			r.to, r.at = append(r.to, token), append(r.at, i)
 		}
 	}
@@ -50,8 +50,9 @@ func newRound(b *job.Body) (*round, error) {
 	return r, nil
 }
 
-// conclude marks who was asked and decides the attempt: whatever is left and may pass is tried again, after the longest
-// wait; a message that reached anybody is sent; one that reached no one failed.
+// conclude marks the recipients that were sent to and returns the result of the attempt. While recipients with
+// temporary failures remain it is retried, after the longest delay that was asked for. Else the message is sent when it
+// reached at least one recipient, and failed when it reached none.
 func (r *round) conclude() error {
 	var own, passing, refusal *job.Failure
 	for i, f := range r.fates {
@@ -86,14 +87,15 @@ func (r *round) conclude() error {
 	}
 }
 
-// summary is the excerpt of a push to several tokens or to dead ones: what the enqueuer needs to clean up.
+// summary is the excerpt of a push to several tokens or to dead ones. It contains what the enqueuer needs to delete
+// dead tokens.
 type summary struct {
 	Sent     int      `json:"sent"`
 	Left     int      `json:"left,omitempty"`
 	Refused  int      `json:"refused,omitempty"`
 	Dead     int      `json:"dead,omitempty"`
-	DeadAt   []int    `json:"dead_at,omitempty"`     // positions in data.tokens
-	Tokens   []string `json:"dead_tokens,omitempty"` // as many as fit
+	DeadAt   []int    `json:"dead_at,omitempty"`     // positions of dead tokens in data.tokens
+	Tokens   []string `json:"dead_tokens,omitempty"` // the first dead tokens, as many as fit
 	Complete *bool    `json:"dead_complete,omitempty"`
 }
 
@@ -117,7 +119,7 @@ func (r *round) result() job.Result {
 	return result
 }
 
-// encode lists the first dead tokens, as many as fit into the excerpt, and reports whether these are all.
+// encode returns the summary with as many dead tokens as fit into the excerpt; Complete states whether these are all.
 func (s *summary) encode(r *round) string {
 	var at []int
 	for i, mark := range r.marks {

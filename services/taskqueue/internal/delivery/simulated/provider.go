@@ -1,6 +1,6 @@
-// Package simulated owns the provider called outbox: the default of every channel without credentials. It builds the
-// message as a real provider would get it (MIME text, SMS segments, FCM and WhatsApp JSON) and keeps it in the
-// mailbox; nothing leaves the house. Magic recipients simulate failures.
+// Package simulated is the provider called outbox, the default of every channel without credentials. It renders each
+// message as a real provider would receive it (MIME text, SMS segments, FCM and WhatsApp JSON) and stores it in the
+// mailbox; no message leaves the installation. Magic recipients simulate failures.
 package simulated
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Sink keeps rendered messages.
+// Sink stores rendered messages.
 type Sink interface {
 	Add(ctx context.Context, list ...mailbox.Message) error
 }
@@ -25,13 +25,13 @@ type Provider struct {
 	clock clock.Clock
 }
 
-// New makes a provider.
+// New returns a provider that stores messages in sink.
 func New(sink Sink, clk clock.Clock) *Provider { return &Provider{sink: sink, clock: clk} }
 
-// Paid is false: nothing leaves the house.
+// Paid returns false: no message leaves the installation.
 func (p *Provider) Paid() bool { return false }
 
-// Handle renders one message; the job finishes when the mailbox has it.
+// Handle renders one message; the job finishes when the mailbox has stored it.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	m, err := render(d, p.clock.Now())
 	if err != nil {
@@ -47,11 +47,11 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return job.Result{MessageID: "outbox-" + string(d.ID), Sent: true}, nil
 }
 
-// slowSend is how long the magic recipient "slow" takes.
+// slowSend is how long a send to the magic recipient "slow" takes.
 const slowSend = 5 * time.Second
 
-// simulate makes the magic recipients fail: telephone numbers of zeros and a last digit, 1 temporary, 2
-// permanent, 3 slow, 4 unknown; e-mail addresses <word>@outbox.invalid.
+// simulate fails for magic recipients: phone numbers of zeros and a last digit (1 temporary, 2 permanent, 3 slow, 4
+// unknown), and e-mail addresses <word>@outbox.invalid.
 func simulate(ctx context.Context, to []string) error {
 	for _, one := range to {
 		switch magic(one) {

@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// render shows a message as the provider of its channel gets it.
+// render returns a message as the provider of its channel would receive it.
 func render(d worker.Delivery, now time.Time) (m mailbox.Message, err error) {
 	switch d.ID.Lane().Channel {
 	case job.SMS:
@@ -57,7 +57,7 @@ func renderSMS(d worker.Delivery) (mailbox.Message, error) {
 	return m, err
 }
 
-// renderEmail shows the text that a mail server would get, without the attachments.
+// renderEmail renders the text that a mail server would receive, without the attachments.
 func renderEmail(id job.ID, d *task.Email, now time.Time) (mailbox.Message, error) {
 	raw, err := email.Text("no-reply@outbox.invalid", id, d, now)
 	if err != nil {
@@ -83,7 +83,7 @@ func renderEmail(id job.ID, d *task.Email, now time.Time) (mailbox.Message, erro
 	return m, nil
 }
 
-// renderPush shows the first request as FCM gets it.
+// renderPush renders the first request as FCM would receive it.
 func renderPush(d *task.Push) (mailbox.Message, error) {
 	m := mailbox.Message{To: d.Tokens, Title: d.Title, Format: "json"}
 	token := ""
@@ -101,7 +101,7 @@ func renderPush(d *task.Push) (mailbox.Message, error) {
 	return m, err
 }
 
-// renderWhatsApp shows the first request as the Graph interface gets it; the others are notes.
+// renderWhatsApp renders the first request as the Graph interface would receive it; further requests become notes.
 func renderWhatsApp(d worker.Delivery, data *task.WhatsApp) (mailbox.Message, error) {
 	to, err := data.Accepted()
 	if err != nil {

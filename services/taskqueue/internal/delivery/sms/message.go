@@ -1,5 +1,5 @@
-// Package sms owns the delivery of SMS tasks: what providers need to know of a message, a provider by template
-// for any HTTP gateway, and one for Twilio's API. Every send is paid: what may have been sent is never repeated.
+// Package sms delivers SMS tasks through any HTTP gateway, described by templates, or through Twilio's API. Every send
+// is paid: a message that may have been sent is never sent again.
 package sms
 
 import (
@@ -25,15 +25,15 @@ const (
 // Provider sends each message by one request. Safe for concurrent use.
 type Provider struct {
 	deps    provider.Deps
-	sender  string // for tasks without senderId
+	sender  string // sender of tasks without senderId
 	request func(m *Message) (netguard.Request, error)
 	read    func(answer *netguard.Response) (id string, err error)
 }
 
-// Paid is true.
+// Paid returns true.
 func (p *Provider) Paid() bool { return true }
 
-// Handle sends one message once; the guarded client repeats no request by itself.
+// Handle sends one message once; the HTTP client does not retry.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	m, err := Read(d, p.sender)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return p.deps.Send(ctx, q, p.read)
 }
 
-// Message is what templates can use.
+// Message holds the values that templates can use.
 type Message struct {
 	To      string // +919812345678
 	Digits  string // 919812345678
@@ -56,11 +56,11 @@ type Message struct {
 	Sender  string // senderId of the task, else the provider's sender
 	OTP     string
 	Type    string // name of the sub-type: OTP, Welcome, …
-	JobID   string // the same over retries
+	JobID   string // unchanged in retries
 	length
 }
 
-// Read makes the message of a task. sender is for tasks that name none.
+// Read returns the message of a task. sender is used when the task has no senderId.
 func Read(d worker.Delivery, sender string) (Message, error) {
 	var data task.SMS
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {

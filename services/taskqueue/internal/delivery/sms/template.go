@@ -20,13 +20,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// requestTemplate makes the request of a message.
+// requestTemplate renders the request for a message.
 type requestTemplate struct {
 	settings *GatewaySettings
-	texts    *template.Template // url, body, and one by the name of each header
+	texts    *template.Template // named url and body, and one per header with the header's name
 }
 
-// The names of templates beside those of headers, which hold no space.
+// Names of templates. The space in them keeps them apart from header names.
 const (
 	urlText  = "the url"
 	bodyText = "the body"
@@ -76,7 +76,8 @@ func functions(secrets provider.Directory) template.FuncMap {
 	}
 }
 
-// request makes the request of a message. What is wrong with it never leaves the process: it may hold the message.
+// request renders the request for a message. Errors of the templates are not returned, because their texts may contain
+// the message.
 func (r *requestTemplate) request(m *Message) (netguard.Request, error) {
 	q, err := r.render(m)
 	switch {
@@ -130,7 +131,7 @@ func (r *requestTemplate) text(name string, m *Message) (string, error) {
 	return text.String(), nil
 }
 
-// rehearse renders a message that breaks out of every place where an escape was forgotten.
+// rehearse renders a message with special characters and fails when an escape function is missing anywhere.
 func (r *requestTemplate) rehearse() error {
 	const nasty = "a&injected=1#\"}\\\n%zz é"
 	data := task.SMS{Recipient: task.Recipient{Contact: "9812345678"}, Message: nasty, SenderID: nasty, OTP: "123456"}

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-const placePatience = 200 * time.Millisecond // long for a fast receiver, short for the pool
+const placePatience = 200 * time.Millisecond // long for a fast receiver, but short for a worker's slot
 
-// host is one receiver as one laboratory uses it, while there are deliveries.
+// host counts the requests of one laboratory to one receiver, while there are any.
 type host struct {
-	places chan struct{} // one per request in flight
-	users  int           // deliveries that hold or wait for a place, guarded by hosts.mu
+	places chan struct{} // capacity: requests in flight
+	users  int           // deliveries that hold or wait for a slot; guarded by hosts.mu
 }
 
-// hosts limits requests: one slow host must not occupy the channel, and what one laboratory does at a receiver must not
-// keep another from it.
+// hosts limits the concurrent requests of each laboratory to each receiver, so that a slow receiver does not occupy the
+// channel, and one laboratory does not keep another from a receiver.
 type hosts struct {
 	limit    int
-	patience time.Duration // how long a delivery waits for a place
+	patience time.Duration // how long a delivery waits for a slot
 
 	mu   sync.Mutex // guards busy and every users
 	busy map[string]*host
@@ -29,7 +29,7 @@ func newHosts(limit int) *hosts {
 	return &hosts{limit: limit, patience: placePatience, busy: map[string]*host{}}
 }
 
-// enter takes a place of the laboratory at the origin, which leave gives back; nil when none got free in time.
+// enter takes a slot of the laboratory at the origin; leave returns it. leave is nil when no slot was free in time.
 func (h *hosts) enter(ctx context.Context, lab int64, origin string) (leave func()) {
 	key := strconv.FormatInt(lab, 10) + " " + origin
 	one := h.use(key)
@@ -56,7 +56,7 @@ func (h *hosts) use(key string) *host {
 	return one
 }
 
-// drop forgets a host that no one uses.
+// drop ends one use of a host and deletes a host without users.
 func (h *hosts) drop(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -22,29 +22,29 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Tokens mints service tokens; one per delivery, never stored.
+// Tokens mints service tokens. Each delivery gets a new one; they are never stored.
 type Tokens interface {
 	Mint(audience, onBehalfOf string) (string, error)
 }
 
-// Recorder keeps a copy of what was sent, for the mailbox. It does not block and cannot fail a delivery.
+// Recorder stores a copy of what was sent, for the mailbox. It must not block and cannot fail a delivery.
 type Recorder interface {
 	Record(m mailbox.Message)
 }
 
-// Config wires a sender.
+// Config holds what a Sender needs.
 type Config struct {
 	Targets         *Targets
 	Webhooks        *Signer      // signs webhook tasks
 	Callbacks       *Signer      // signs result callbacks
-	Subscribers     *Subscribers // receivers with secrets of their own; nil: there are none
+	Subscribers     *Subscribers // receivers with their own secrets; nil: none
 	Tokens          Tokens
-	Recorder        Recorder // nil: nothing is recorded
+	Recorder        Recorder // nil: nothing is stored
 	Clock           clock.Clock
-	HostConcurrency int // requests in flight to one origin
+	HostConcurrency int // concurrent requests of a laboratory to one origin
 	Pacer           *pace.Pacer
-	Rate            func(origin string) float64 // requests a second to a public origin, 0: as many as come; nil: no limits
-	Held            func(origin string) bool    // receivers that operators paused; nil: none
+	Rate            func(origin string) float64 // requests per second to a public origin; 0: no limit; nil: none at all
+	Held            func(origin string) bool    // reports whether an operator paused the receiver; nil: none is
 	Circuits        *circuit.Circuits
 }
 
@@ -54,7 +54,7 @@ type Sender struct {
 	hosts *hosts
 }
 
-// New makes a sender.
+// New returns a Sender.
 func New(cfg Config) *Sender { return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)} }
 
 const (
@@ -64,7 +64,7 @@ const (
 	breakerFailures = 10
 )
 
-// Handle sends the request of one job once.
+// Handle makes one attempt to send the request of a job.
 func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	q, err := build(d.ID, d.Body)
 	if err != nil {
@@ -80,13 +80,14 @@ func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	answer, err := s.exchange(ctx, client, d, q)
 	result, err := conclude(d.ID, answer, err, s.Clock.Now())
 	if to := destination(d, q); err != nil && s.Circuits.Holds(to) {
-		err = job.AsFailure(err).For(to) // its retry waits with the others
+		err = job.AsFailure(err).For(to) // its retry is parked with the jobs for the same destination
 	}
 	s.record(d, q, result, err)
 	return result, err
 }
 
-// address chooses the client and adds what only the internal one may carry.
+// address returns the client for the URL. For an origin of the platform it adds the service token and the header that
+// only the internal client may send.
 func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, error) {
 	if !s.Targets.IsInternal(q.URL) {
 		return s.Targets.public, nil
@@ -96,7 +97,7 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 			"The URL names an address of the platform itself; only its services may call it")
 	}
 	if s.Targets.lacksTLS(q.URL) {
-		q.URL.Scheme = "https" // the job waited while the platform's own address was encrypted
+		q.URL.Scheme = "https" // TLS was introduced at the platform's origin while the job waited
 	}
 	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
 	if err != nil {
@@ -108,12 +109,12 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 	return s.Targets.internal, nil
 }
 
-// secretDelay is how long a job waits for the secret that signs it.
+// secretDelay is how long a job waits when the secret for its signature cannot be read.
 const secretDelay = time.Minute
 
-// sign chooses the secret by who speaks: the receiver's own and the global ones sign what the platform says, which is
-// callbacks and the tasks of its services; for a laboratory's own tasks a secret is derived from them, unless the
-// laboratory agreed on one with the receiver.
+// sign signs the request. The secrets of the receiver and the global ones sign requests of the platform: callbacks and
+// tasks of its services. A laboratory's own tasks are signed with a secret derived from these, unless the laboratory
+// agreed on one with the receiver.
 func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 	isCallback := d.ID.Lane().Channel == job.Callback
 	signer, isOwn := s.Subscribers.of(d.Body.LabID, netguard.Origin(q.URL))
@@ -136,12 +137,13 @@ func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 	return nil
 }
 
-// destination is what is paused after failures: one kind of path at a receiver, as one laboratory uses it.
+// destination returns what is paused after failures: a laboratory's requests to one kind of path at a receiver.
 func destination(d worker.Delivery, q netguard.Request) job.Destination {
 	return job.ToPath(d.Body.LabID, netguard.Origin(q.URL), pathClass(q.URL.Path))
 }
 
-// pathClass is the path without what looks like the id of a thing: /bill/17/paid and /bill/18/paid fail together.
+// pathClass replaces the parts of a path that look like ids, so that /bill/17/paid and /bill/18/paid are paused
+// together.
 func pathClass(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -152,8 +154,8 @@ func pathClass(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// exchange sends through the limits of the laboratory at the host. What is paused is postponed and no attempt: no
-// request was made.
+// exchange sends the request within the limits of the receiver. While the receiver is paused or a limit is reached, the
+// job is postponed, which does not count as an attempt.
 func (s *Sender) exchange(
 	ctx context.Context, client *netguard.Client, d worker.Delivery, q netguard.Request,
 ) (*netguard.Response, error) {
@@ -176,7 +178,7 @@ func (s *Sender) exchange(
 	to := destination(d, q)
 	wait := s.Circuits.Do(ctx, to, breakerFailures, func() circuit.Verdict {
 		answer, failed = client.Do(ctx, q)
-		if answer != nil { // the status decides; the body is an excerpt for people
+		if answer != nil { // the status decides, even if the body is incomplete
 			failed = nil
 		}
 		return s.judge(ctx, answer, failed)
@@ -187,7 +189,8 @@ func (s *Sender) exchange(
 	return answer, failed
 }
 
-// judge returns what an answer shows about the receiver: refusals and our own cancellation tell nothing.
+// judge returns the conclusion from a response about the receiver. Requests that were refused or cancelled on this side
+// give none.
 func (s *Sender) judge(ctx context.Context, answer *netguard.Response, failed error) circuit.Verdict {
 	switch {
 	case errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil:
@@ -198,12 +201,12 @@ func (s *Sender) judge(ctx context.Context, answer *netguard.Response, failed er
 	v := circuit.Verdict{Ill: answer.Status >= http.StatusInternalServerError}
 	v.Well = !v.Ill
 	if answer.Status == http.StatusTooManyRequests || answer.Status == http.StatusServiceUnavailable {
-		v.Asked = netguard.RetryAfter(answer.Header, s.Clock.Now()) // for all requests of the kind
+		v.Asked = netguard.RetryAfter(answer.Header, s.Clock.Now()) // pauses all requests to this destination
 	}
 	return v
 }
 
-// conclude turns an answer or a transport error into the result of the attempt.
+// conclude returns the result of the attempt for a response or a transport error.
 func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (job.Result, error) {
 	if err != nil {
 		return job.Result{Sent: errors.Is(err, netguard.ErrUnanswered)}, transportFailure(err)
@@ -245,7 +248,7 @@ func statusFailure(c job.Channel, answer *netguard.Response, now time.Time) erro
 	}
 }
 
-// excerpt keeps the beginning of a textual answer.
+// excerpt returns the beginning of a textual response, at most 1 KiB.
 func excerpt(answer *netguard.Response) string {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") && !strings.HasSuffix(kind, "xml") {
@@ -280,7 +283,7 @@ func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result
 	s.Recorder.Record(m.Of(d, s.Clock.Now(), err))
 }
 
-// shown masks credentials.
+// shown returns a header's value with credentials masked.
 func shown(name, value string) string {
 	switch strings.ToLower(name) {
 	case "authorization", "x-api-key", "cookie":

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Signer signs requests as Standard Webhooks 1.0 says. It has one key, or the new and the old one during a rotation.
+// Signer signs requests by Standard Webhooks 1.0. It has one key, or several during a rotation.
 type Signer struct {
 	keys [][]byte
 }
@@ -26,8 +26,8 @@ const (
 	minKeyBytes   = 24
 )
 
-// NewSigner reads secrets separated by commas, the newest first: whsec_ and base64, or the bytes as they are. An empty
-// text makes a signer that signs nothing.
+// NewSigner parses secrets separated by commas, the newest first: whsec_ and base64, or the bytes as they are. With an
+// empty text the signer adds no signatures.
 func NewSigner(secrets string) (*Signer, error) {
 	s := &Signer{}
 	for text := range strings.SplitSeq(secrets, ",") {
@@ -62,8 +62,8 @@ func readSecret(text string) ([]byte, error) {
 	return key, nil
 }
 
-// ForLaboratory derives the signer of one laboratory's own tasks, so that no laboratory can have a request signed that
-// a receiver takes for the platform's or for another one's.
+// ForLaboratory returns a signer with keys derived for a laboratory's own tasks. No laboratory can then obtain a
+// signature that a receiver takes for the platform's or another laboratory's.
 func (s *Signer) ForLaboratory(lab int64) *Signer {
 	own := &Signer{}
 	for _, key := range s.keys {
@@ -72,7 +72,7 @@ func (s *Signer) ForLaboratory(lab int64) *Signer {
 	return own
 }
 
-// Verifiers are what a receiver needs to check the signatures, the newest first: whsec_ secrets.
+// Verifiers returns the secrets with which a receiver checks signatures, the newest first, in the whsec_ form.
 func (s *Signer) Verifiers() []string {
 	list := make([]string, len(s.keys))
 	for i, key := range s.keys {
@@ -81,10 +81,10 @@ func (s *Signer) Verifiers() []string {
 	return list
 }
 
-// Enabled reports whether there is a key.
+// Enabled reports whether the signer has a key.
 func (s *Signer) Enabled() bool { return len(s.keys) > 0 }
 
-// Sign sets the webhook-* headers over the exact bytes of body.
+// Sign sets the webhook-* headers for the exact bytes of body.
 func (s *Signer) Sign(h http.Header, id job.ID, at time.Time, body []byte) {
 	h.Set("webhook-id", string(id))
 	stamp := strconv.FormatInt(at.Unix(), 10)

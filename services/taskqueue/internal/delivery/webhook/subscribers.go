@@ -12,15 +12,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 )
 
-// Subscriber is one secret of a receiver: a row of table tq_webhook_secret. Several of one receiver are in force
-// together during a rotation.
+// Subscriber is one secret of a receiver: a row of table tq_webhook_secret. During a rotation a receiver has several.
 type Subscriber struct {
 	LabID  int64  `json:"lab_id,omitempty"` // 0: whatever laboratory the job is of
 	Origin string `json:"origin"`           // https://api.example.com
-	Secret string `json:"secret"`           // the name of its file
+	Secret string `json:"secret"`           // name of the file with the secret
 }
 
-// SubscriberSource reads the rows in force, the newest first.
+// SubscriberSource reads the current rows, the newest first.
 type SubscriberSource interface {
 	Subscribers(ctx context.Context) ([]Subscriber, error)
 }
@@ -30,14 +29,14 @@ type receiver struct {
 	origin string
 }
 
-// Subscribers are the signers of receivers with secrets of their own. Safe for concurrent use, RunOnce in one loop.
+// Subscribers holds the signers of receivers with their own secrets. Safe for concurrent use, except RunOnce.
 type Subscribers struct {
 	copied.Rows[Subscriber]
 	secrets provider.Directory
 	signers atomic.Pointer[map[receiver]*Signer]
 }
 
-// NewSubscribers makes a set that knows no one until RunOnce.
+// NewSubscribers returns a set that is empty until RunOnce.
 func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies copied.Copies) *Subscribers {
 	s := &Subscribers{secrets: secrets}
 	s.Rows = copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Copies: copies,
@@ -45,8 +44,8 @@ func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies 
 	return s
 }
 
-// use reads the secrets of the rows. A receiver with a secret that cannot be read keeps its previous ones; without any
-// its jobs wait, because a signature by another secret would fail them for good.
+// use reads the secrets of the rows. When a secret cannot be read, its receiver keeps the previous ones. A receiver
+// without any gets none of its jobs, because a signature with another secret would make them fail permanently.
 func (s *Subscribers) use(rows []Subscriber) error {
 	next := map[receiver]*Signer{}
 	var unreadable []receiver
@@ -86,7 +85,8 @@ func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) er
 	return nil
 }
 
-// of returns the signer of a receiver, first the laboratory's own; nil: it has none.
+// of returns the signer of a receiver, the laboratory's own one first; nil: it has none. isOwn is true for a
+// laboratory's own.
 func (s *Subscribers) of(lab int64, origin string) (signer *Signer, isOwn bool) {
 	known := s.known()
 	if own := known[receiver{lab, origin}]; own != nil {

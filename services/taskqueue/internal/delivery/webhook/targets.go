@@ -7,14 +7,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// Targets are the two clients and the list that divides URLs between them.
+// Targets holds the public and the internal client, and decides which one a URL needs.
 type Targets struct {
 	public   *netguard.Client
 	internal *netguard.Client
 	origins  []string
 }
 
-// NewTargets makes the clients. origins are exact scheme://host:port of the platform itself.
+// NewTargets returns both clients. origins are the exact scheme://host:port of the platform itself.
 func NewTargets(origins []string, public, internal netguard.Config) (*Targets, error) {
 	trusted, err := netguard.NewTrusted(origins, internal)
 	if err != nil {
@@ -31,19 +31,19 @@ func NewTargets(origins []string, public, internal netguard.Config) (*Targets, e
 	return t, nil
 }
 
-// CheckPublic refuses URLs that the public client can never reach.
+// CheckPublic returns an error for URLs that the public client can never reach.
 func (t *Targets) CheckPublic(raw string) error {
 	_, err := t.public.CheckURL(raw)
 	return err
 }
 
-// IsInternal reports whether u names an origin of the platform, however it is spelt, and also without the TLS that it
-// has by now.
+// IsInternal reports whether u has an origin of the platform, in any notation, and also when it has http for an origin
+// that uses TLS now.
 func (t *Targets) IsInternal(u *url.URL) bool {
 	return slices.Contains(t.origins, netguard.Origin(u)) || t.lacksTLS(u)
 }
 
-// lacksTLS reports whether a URL was written before its origin, a host with a port, was encrypted.
+// lacksTLS reports whether a URL has http for an origin, a host with a port, that uses TLS now.
 func (t *Targets) lacksTLS(u *url.URL) bool {
 	with := *u
 	with.Scheme = "https"
@@ -51,7 +51,7 @@ func (t *Targets) lacksTLS(u *url.URL) bool {
 		slices.Contains(t.origins, netguard.Origin(&with))
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (t *Targets) Close() {
 	t.public.Close()
 	t.internal.Close()

@@ -1,5 +1,5 @@
-// Package whatsapp owns the delivery of WhatsApp tasks through Meta's Graph interface, or one that copies it:
-// consent at the moment of sending, the messages of a task, and what the interface's errors mean.
+// Package whatsapp delivers WhatsApp tasks through Meta's Graph interface, or a compatible one: it checks consent at
+// the moment of sending, builds the messages of a task, and classifies the interface's errors.
 package whatsapp
 
 import (
@@ -14,26 +14,27 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Consent knows who may be written to.
+// Consent reports which recipients agreed to messages.
 type Consent interface {
-	// Allowed reports whether the present consent of cacheKey in laboratory labID is an opt-in. An error means that
-	// no one knows at the moment.
+	// Allowed reports whether the current consent of cacheKey in laboratory labID is an opt-in. After an error the consent
+	// is unknown, and no message may be sent.
 	Allowed(ctx context.Context, labID int64, cacheKey string) (bool, error)
 }
 
-// Gate lets messages with consent pass to a handler.
+// Gate passes only messages with consent to the next handler.
 type Gate struct {
 	consent Consent
 	next    worker.Handler
 }
 
-// consentDelay is how long a message waits while no one knows whether its recipient agreed.
+// consentDelay is how long a message waits when consents cannot be read.
 const consentDelay = 30 * time.Second
 
-// NewGate makes a gate in front of next.
+// NewGate returns a Gate in front of next.
 func NewGate(consent Consent, next worker.Handler) *Gate { return &Gate{consent: consent, next: next} }
 
-// Handle checks consent at the moment of sending: a recipient who opted out since the task was accepted gets nothing.
+// Handle checks consent at the moment of sending: a recipient who opted out after the task was accepted gets no
+// message. Without consent the job fails permanently.
 func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.WhatsApp
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
@@ -54,5 +55,5 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 	return g.next.Handle(ctx, d)
 }
 
-// ConsentKey is what the recipient's consent is stored under: cache_key, else country code and number.
+// ConsentKey returns the key of the recipient's consent: cache_key, else country code and number.
 func ConsentKey(d *task.WhatsApp, to phone.Number) string { return cmp.Or(d.CacheKey, to.Digits) }

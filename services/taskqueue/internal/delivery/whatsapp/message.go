@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	maxCaption      = 1024 // characters of text beside a file
+	maxCaption      = 1024 // characters of a text beside a file
 	defaultLanguage = "en"
 )
 
-// The shape of the Cloud API's messages.
+// Types of the Cloud API's messages.
 type message struct {
 	Product   string    `json:"messaging_product"`
 	Recipient string    `json:"recipient_type"`
@@ -65,11 +65,11 @@ type file struct {
 	Caption  string `json:"caption,omitempty"`
 }
 
-// Parts builds the request bodies of a task, in the order of sending: a template with its first file in the
-// header, or the text (as the first file's caption when it fits), then one message for each further file.
+// Parts returns the request bodies of a task in the order of sending: a template with its first file in the header, or
+// the text (as the first file's caption when it fits), then one message for each further file.
 func Parts(id job.ID, d *task.WhatsApp, to phone.Number) ([][]byte, error) {
 	list := []message{{Type: "text", Text: &text{Body: d.Message}}}
-	files, name := d.Files, d.FileName // file_name names the first file
+	files, name := d.Files, d.FileName // file_name is the name of the first file
 	switch {
 	case d.Template != "":
 		list[0] = message{Type: "template", Template: templateOf(d)}
@@ -110,7 +110,7 @@ func templateOf(d *task.WhatsApp) *template {
 	return t
 }
 
-// fileMessage sends a picture as one, everything else as a document, which has a name.
+// fileMessage returns a message with a picture as image, or any other file as a document with its name.
 func fileMessage(link, name, caption string) message {
 	f := &file{Link: link, Caption: caption}
 	if isImage(link) {

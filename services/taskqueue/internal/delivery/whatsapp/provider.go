@@ -19,28 +19,28 @@ import (
 
 // Settings are the settings of a row of kind graph.
 type Settings struct {
-	PhoneNumberID  string `json:"phone_number_id"` // of the sender
-	TokenSecret    string `json:"token_secret"`    // name of the secret
-	Version        string `json:"version"`         // of the interface: v23.0
+	PhoneNumberID  string `json:"phone_number_id"` // id of the sender's number
+	TokenSecret    string `json:"token_secret"`    // name of the secret with the token
+	Version        string `json:"version"`         // version of the interface: v23.0
 	BaseURL        string `json:"base_url"`
 	TimeoutSeconds int    `json:"timeout_seconds"`
 }
 
 const (
-	defaultVersion = "v23.0" // pinned: an interface without a version changes under us
+	defaultVersion = "v23.0" // pinned, because an interface without a version may change at any time
 	defaultTimeout = 20 * time.Second
 	maxTimeout     = time.Minute
 )
 
-// Provider sends from one number. Safe for concurrent use.
+// Provider sends from one phone number. Safe for concurrent use.
 type Provider struct {
 	deps     provider.Deps
-	secret   string // name of the token's
+	secret   string // name of the secret with the token
 	endpoint *url.URL
 	timeout  time.Duration
 }
 
-// New makes a provider from the settings of its row.
+// New returns a provider for the settings of a row.
 func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	s := Settings{BaseURL: "https://graph.facebook.com", Version: defaultVersion}
 	if err := provider.Decode(raw, &s); err != nil {
@@ -68,8 +68,8 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 // Paid is true: conversations are charged, and a report must not arrive twice.
 func (p *Provider) Paid() bool { return true }
 
-// Handle sends the parts of a task that are not sent yet, in order. What was sent is told with the result, so that a
-// retry leaves it out.
+// Handle sends the parts of a task that were not sent yet, in order. The states of the parts are returned with the
+// result, so that a retry skips those that were sent.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.WhatsApp
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {

@@ -1,4 +1,5 @@
-// Package submit owns what becomes a job: it checks the tasks of a request, all or none, and gives them to the queue.
+// Package submit turns the tasks of a request into jobs: it validates them, all or none, and enqueues them as one
+// batch.
 package submit
 
 import (
@@ -29,7 +30,7 @@ type Accepting interface {
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 }
 
-// Observer counts accepted jobs by lane, and refused requests.
+// Observer counts accepted jobs by lane, and rejected requests.
 type Observer interface {
 	Enqueued(l job.Lane)
 	Refused(reason string)
@@ -37,9 +38,9 @@ type Observer interface {
 
 const (
 	keepClientKey = 24 * time.Hour
-	keepServerKey = time.Minute // longer than any resend after a lost reply
-	// windowTries bounds how often a window may change between an override's look and its batch. Each loss means that
-	// someone else got on, so losing this often in a row takes a broken store.
+	keepServerKey = time.Minute // longer than any repeat inside one call
+	// windowTries bounds how often a window may change between the read for an override and the batch. Each time another
+	// request succeeded, so only a defective store changes it this often in a row.
 	windowTries  = 200
 	maxKeyLength = 255
 )
@@ -51,22 +52,23 @@ type Acceptor struct {
 	Queue    Accepting
 	IDs      *job.Generator
 	Observer Observer
-	Bytes    *quota.Bytes // nil: as many bytes as come
-	Seals    *seal.Ring   // nil: payloads are stored as they are
+	Bytes    *quota.Bytes // nil: no quota
+	Seals    *seal.Ring   // nil: payloads are not encrypted
 
 	turn atomic.Uint64 // spreads requests over the shards
 }
 
-// Request is one call.
+// Request is one call, with its caller.
 type Request struct {
 	task.Caller
-	IdempotencyKey string // of the caller; may be empty
-	Traceparent    string // of the span that the executions continue
+	IdempotencyKey string // chosen by the caller; may be empty
+	Traceparent    string // span that the executions of the jobs continue
 	RequestID      string
 }
 
-// Accept accepts all tasks or none. The ids are in the order of the tasks. It is safe to repeat with the same
-// IdempotencyKey; without one only this very call repeats safely inside. now: they have no times of their own.
+// Accept accepts all tasks or none and returns their ids in the order of the tasks. It may be repeated with the same
+// IdempotencyKey; without one, only the retries inside this call are safe. now is set when the tasks have no due times
+// of their own.
 func (a *Acceptor) Accept(
 	ctx context.Context, r Request, tasks []task.Submission, now bool,
 ) ([]string, error) {
@@ -74,13 +76,13 @@ func (a *Acceptor) Accept(
 	return a.enqueue(ctx, r, planned, err)
 }
 
-// Map accepts dictionary mappings, one job each, all or none.
+// Map accepts dictionary mappings as one job each, all or none.
 func (a *Acceptor) Map(ctx context.Context, r Request, list []task.Mapping) ([]string, error) {
 	planned, err := a.planMappings(r.Caller, list)
 	return a.enqueue(ctx, r, planned, err)
 }
 
-// enqueue enqueues what was planned; wrong says what is wrong with it.
+// enqueue submits planned jobs, or returns wrong, the error of their validation.
 func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wrong error) ([]string, error) {
 	if wrong == nil && len(r.IdempotencyKey) > maxKeyLength {
 		wrong = apperr.InvalidField("idempotency_key",
@@ -121,15 +123,15 @@ func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wr
 	return ids, nil
 }
 
-// group is a request as one script accepts it, on one shard.
+// group is a request in the form in which one script accepts it, on one shard.
 type group struct {
 	Request
 	key   string
 	hash  string
-	tasks []Planned // one of each window
-	slot  []int     // position among them of each task of the request
-	shard int       // where it is accepted
-	keyAt int       // where its key is looked for
+	tasks []Planned // at most one per window
+	slot  []int     // for each task of the request, its position in tasks
+	shard int       // shard that gets the jobs
+	keyAt int       // shard that has the idempotency key
 }
 
 func (a *Acceptor) group(r Request, planned []Planned) *group {
@@ -143,8 +145,8 @@ func (a *Acceptor) group(r Request, planned []Planned) *group {
 	return g
 }
 
-// place chooses the shard of a request by what it must find again: the windows of an owner live on one shard, so that a
-// request over several is one script; a key lives where its hash says; the others go round.
+// place selects the shard of a request: the one with all windows of the owner, so that one script accepts a request
+// with several; else the one given by the hash of its idempotency key; else the next in turn.
 func (a *Acceptor) place(g *group) {
 	g.shard = int(a.turn.Add(1) % job.Shards)
 	if g.IdempotencyKey != "" {
@@ -159,8 +161,8 @@ func (a *Acceptor) place(g *group) {
 	}
 }
 
-// add puts a task into the group. A second task of the same window joins or overrides the first at once; known tells
-// the positions of the windows.
+// add adds a task to the group. A second task of the same window joins or overrides the first one immediately; known
+// maps windows to positions in tasks.
 func (g *group) add(p Planned, known map[string]int) {
 	at, joins := known[p.window]
 	switch {
@@ -174,8 +176,8 @@ func (g *group) add(p Planned, known map[string]int) {
 	g.slot = append(g.slot, at)
 }
 
-// identify computes what identifies the request. What acceptance adds, its times and the country of a
-// number, is not in it, and of a window's key the digest alone.
+// identify computes the hash of the request, by which a repeat is recognized. It covers the tasks as they were sent,
+// without what acceptance adds (times, the country of a number), and only the digest of a window's key.
 func (g *group) identify() {
 	h := sha256.New()
 	var buffer []byte
@@ -193,7 +195,7 @@ func (g *group) identify() {
 	}
 }
 
-// hand gives a group to the engine, after reading the windows that it overrides.
+// hand submits the group to the engine, after reading the windows that it overrides.
 func (a *Acceptor) hand(ctx context.Context, g *group) (accepted engine.Accepted, err error) {
 	batch := a.batch(g)
 	if g.key != "" && g.keyAt != g.shard {
@@ -243,7 +245,7 @@ func (a *Acceptor) batch(g *group) engine.Batch {
 	return b
 }
 
-// bytesOf counts what jobs take in Redis, by flow.
+// bytesOf returns the bytes of the jobs in Redis by flow.
 func bytesOf(jobs []engine.NewJob) map[job.Flow]int64 {
 	sizes := map[job.Flow]int64{}
 	for i := range jobs {

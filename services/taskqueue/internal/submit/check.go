@@ -16,62 +16,62 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Limits of a submission.
+// Limits of one request and its tasks.
 const (
 	maxBatch     = 1000
 	maxTaskBytes = 64 << 10
 	maxTag       = 128
 	maxWindowKey = 190
 	otpValidity  = 5 * time.Minute
-	// maxUrgentBytes is the size of an urgent notice's data. FCM takes no larger message.
+	// maxUrgentBytes is the largest data of an urgent notice. FCM accepts no larger message.
 	maxUrgentBytes = 4 << 10
-	// maxPasswordBytes is the size of a one-time password's data.
+	// maxPasswordBytes is the largest data of a task with a one-time password.
 	maxPasswordBytes = 1 << 10
-	// pastSkew is how far in the past the time of a task may be; the task is then due at once.
+	// pastSkew is how far in the past the time of a task may be; such a task is due immediately.
 	pastSkew = 24 * time.Hour
 )
 
-// Planned is a valid task, ready to become a job.
+// Planned is a validated task, ready to become a job.
 type Planned struct {
 	Lane     job.Lane
 	Body     job.Body
 	DueMs    int64 // 0: now
 	Override bool
-	window   string // which jobs it may join; empty: none
-	lacks    string // what this installation lacks to deliver a service's task
+	window   string // key of the window that it may join; empty: none
+	lacks    string // what the installation lacks to deliver a service's task; empty: nothing
 	to       phone.Number
 }
 
-// Recipient is the telephone that was decided.
+// Recipient returns the phone number that the task goes to.
 func (p *Planned) Recipient() phone.Number { return p.to }
 
-// Targets knows which URLs may be called.
+// Targets reports which URLs may be called.
 type Targets interface {
-	// CheckPublic refuses URLs that can never be delivered.
+	// CheckPublic returns an error for URLs to which nothing can ever be delivered.
 	CheckPublic(raw string) error
 	// IsInternal reports whether the URL names an origin of the platform itself.
 	IsInternal(u *url.URL) bool
 }
 
-// Checks know what a task must look like.
+// Checks validates tasks.
 type Checks struct {
 	Targets Targets
-	Known   func(c job.Channel, provider string) bool // what config.provider may name
-	Serves  func(c job.Channel, taskType int) bool    // whether tasks can be delivered here
+	Known   func(c job.Channel, provider string) bool // reports whether config.provider may have this name
+	Serves  func(c job.Channel, taskType int) bool    // reports whether tasks can be delivered here
 	Clock   clock.Clock
-	// Country is the calling code of telephone numbers that are given without one; 0: there is none.
+	// Country is the calling code for phone numbers without one; 0: there is no default.
 	Country int
-	// Mailbox accepts the telephone numbers that stand for failures of the mailbox.
+	// Mailbox accepts the magic phone numbers that simulate failures.
 	Mailbox bool
-	// Sender reports whether a laboratory's task may name a sender; nil: any.
+	// Sender reports whether a laboratory's task may use a sender; nil: any.
 	Sender func(c job.Channel, lab int64, named task.Sender) bool
 }
 
-// errInstrument is the token of an instrument interface with a task that reaches a person.
+// errInstrument rejects a task that reaches persons with the token of an instrument interface.
 var errInstrument = apperr.New(apperr.Forbidden, "INSTRUMENT_MAY_NOT_SEND",
 	"An instrument's token may queue webhooks (task 4) only; messages to people are sent by a login or a service")
 
-// checker plans one task and collects its wrong fields.
+// checker plans one task and collects its invalid fields.
 type checker struct {
 	*Checks
 	Planned
@@ -81,7 +81,7 @@ type checker struct {
 	wrong  task.Wrong
 }
 
-// plan returns the plans of a request's tasks, or an error that names all wrong fields.
+// plan returns the plans of a request's tasks, or an error with all invalid fields.
 func (v *Checks) plan(caller task.Caller, tasks []task.Submission, now bool) ([]Planned, error) {
 	if err := tooMany("tasks", len(tasks)); err != nil {
 		return nil, err
@@ -105,8 +105,8 @@ func (v *Checks) plan(caller task.Caller, tasks []task.Submission, now bool) ([]
 	return planned, wrong.Err()
 }
 
-// setup refuses a task for what the installation lacks. A service of the platform is told to come again, because people
-// correct that: its message must not be parked as wrong.
+// setup rejects a task because of what the installation lacks. A service of the platform gets a temporary error
+// instead, because operators fix the installation: its message must not be parked as invalid.
 func (c *checker) setup(is bool, name, text string) {
 	if is && c.caller.Internal {
 		c.lacks = text
@@ -119,7 +119,7 @@ func reachesPeople(c job.Channel) bool {
 	return c == job.SMS || c == job.Email || c == job.Push || c == job.WhatsApp
 }
 
-// tooMany returns an error for a request without or with too many elements.
+// tooMany returns an error for a request without elements or with too many.
 func tooMany(field string, n int) error {
 	switch {
 	case n == 0:
@@ -130,7 +130,8 @@ func tooMany(field string, n int) error {
 	return nil
 }
 
-// Check returns the plan of a task at position index, or its wrong fields. now: it has no time of its own.
+// Check returns the plan of the task at position index, or its invalid fields. now is set when the task has no due time
+// of its own.
 func (v *Checks) Check(
 	index int, t task.Submission, now bool, caller task.Caller,
 ) (Planned, []apperr.Field) {
@@ -197,7 +198,7 @@ func (c *checker) settings() {
 func (c *checker) due() {
 	at, err := task.ParseTime(c.t.Due)
 	late := at.After(c.Clock.Now().Add(task.Horizon))
-	early := err == nil && at.Before(c.Clock.Now().Add(-pastSkew)) // a date that was never set, year 1 or 1970
+	early := err == nil && at.Before(c.Clock.Now().Add(-pastSkew)) // for example a date that was never set: year 1 or 1970
 	c.wrong.If(err != nil, "sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
 	c.wrong.If(early, "sch_time", "sch_time is more than a day in the past; to send at once, use POST /queue/ without it")
 	c.wrong.If(late, "sch_time", "sch_time is more than a year ahead; schedule the task later")
@@ -207,8 +208,8 @@ func (c *checker) due() {
 	}
 }
 
-// url checks a URL that the queue will call, and reports whether it is of the platform itself. required: empty is an
-// error.
+// url checks a URL that the queue is to call, and reports whether it is the platform's own. With required set, an empty
+// URL is an error.
 func (c *checker) url(field, raw string, required bool) (internal bool) {
 	if raw == "" {
 		c.wrong.If(required, field, "%s is missing", field)
@@ -226,7 +227,7 @@ func (c *checker) url(field, raw string, required bool) (internal bool) {
 		c.wrong.If(true, field, "%s: %v", field, err)
 	case httpserver.LocalName(u.Hostname()):
 		c.setup(true, field, fmt.Sprintf("%s: %v; TASKQUEUE_INTERNAL_ORIGINS does not name it", field, err))
-	default: // a setting would allow it
+	default: // another setting could allow it
 		c.setup(true, field, fmt.Sprintf("%s: %v", field, err))
 	}
 	return false
@@ -254,15 +255,15 @@ func (c *checker) data() {
 	}
 }
 
-// urgent reports whether the task waits in its laboratory's flow of urgent notices, which no campaign can use: the
-// service that sends notices marks those of critical results with the highest priority. A notice that is large or of
-// another hour is an ordinary task, so that the reserved part stays free.
+// urgent reports whether the task belongs to its laboratory's flow of urgent notices, which other tasks cannot use. The
+// notification service marks notices of critical results with the highest priority. A notice that is large, or due
+// later than a one-time password may be, is an ordinary task, so that the reserved flow stays free.
 func (c *checker) urgent() bool {
 	return c.caller.Notices() && c.row.Notice() && c.Lane.Priority == job.High &&
 		len(c.Body.Data) <= maxUrgentBytes && c.DueMs <= c.Clock.Now().Add(task.PasswordHorizon).UnixMilli()
 }
 
-// decoded has a payload checked, or names the field that makes it unreadable.
+// decoded decodes the payload and calls check with it, or adds the field that cannot be decoded.
 func decoded[Payload any](c *checker, check func(*Payload)) {
 	var payload Payload
 	field, message := task.Decode(c.Body.Data, &payload)
@@ -273,9 +274,10 @@ func decoded[Payload any](c *checker, check func(*Payload)) {
 	}
 }
 
-// password bounds a one-time password: these have places of their own, which large or late messages must not fill.
+// password checks a one-time password's size and due time: its reserved slots must not be filled by large or late
+// messages.
 func (c *checker) password() {
-	c.Body.ExpiresMs = int64(otpValidity / time.Millisecond) // relative until the job gets its times
+	c.Body.ExpiresMs = int64(otpValidity / time.Millisecond) // relative; made absolute when the job gets its times
 	c.Body.Flow = job.OTPFlow(c.caller.LabID)
 	n := len(c.Body.Data)
 	c.wrong.If(n > maxPasswordBytes, "data",
@@ -284,7 +286,7 @@ func (c *checker) password() {
 		"a one-time password is scheduled at most an hour ahead")
 }
 
-// query refuses args that make a URL longer than any that is sent.
+// query rejects args that make the URL longer than the client sends.
 func (c *checker) query(d *task.Webhook) {
 	u, err := url.Parse(d.URL)
 	if err != nil || d.ArgsInBody(task.Method(c.Body.TaskType)) {

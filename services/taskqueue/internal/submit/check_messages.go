@@ -26,15 +26,15 @@ func (c *checker) sms(d *task.SMS) {
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
-// recipient decides once whose telephone a task means: it is stored with its country, so that a number without a code
-// goes to the same telephone when the setting changes before it is sent, or another release sends it.
+// recipient determines the phone number of a task. It is stored with its country, so that a number without a calling
+// code goes to the same phone even if the setting changes, or another release sends it.
 func (c *checker) recipient(r task.Recipient) phone.Number {
 	if r.Contact == "" {
 		c.wrong.If(true, "data.contact", "data.contact is missing")
 		return phone.Number{}
 	}
 	to, err := r.Number(c.Country)
-	if errors.Is(err, phone.ErrCountry) && c.Country == 0 && c.caller.Internal { // a setting would tell
+	if errors.Is(err, phone.ErrCountry) && c.Country == 0 && c.caller.Internal { // a setting could give the country
 		c.setup(true, "data.contact", fmt.Sprintf("data.contact %v", err))
 		return phone.Number{}
 	}
@@ -50,12 +50,13 @@ func (c *checker) provider(channel job.Channel, p task.Provider) {
 		"data.config.provider is not configured here; leave it out for the default")
 }
 
-// senders refuses senders that are not the laboratory's. What the platform sends for no laboratory is its own business.
+// senders rejects senders that the laboratory may not use. Tasks that the platform sends for no laboratory are not
+// checked.
 func (c *checker) senders() {
 	if c.Sender == nil || c.caller.LabID == 0 {
 		return
 	}
-	named, _ := task.Senders(c.row.Channel, c.Body.Data) // which can be read
+	named, _ := task.Senders(c.row.Channel, c.Body.Data) // the data was decoded before
 	for _, one := range named {
 		c.setup(!c.Sender(c.row.Channel, c.caller.LabID, one), one.Field, one.Field+
 			" is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it")
@@ -95,7 +96,7 @@ func (c *checker) files(list []string) {
 // platformTopic matches the topics that the notification service makes.
 var platformTopic = regexp.MustCompile(`_notification_type_\d+_`)
 
-// topicName is what the push provider takes as a topic.
+// topicName matches the topics that the push provider accepts.
 var topicName = regexp.MustCompile(`^[A-Za-z0-9_.~%-]{1,900}$`)
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -9,7 +9,7 @@ import (
 
 const maxKeyword = 190
 
-// planMappings returns the plans of a request's mappings, or an error that names all wrong fields.
+// planMappings returns the plans of a request's mappings, or an error with all invalid fields.
 func (v *Checks) planMappings(caller task.Caller, list []task.Mapping) ([]Planned, error) {
 	if err := tooMany("mappings", len(list)); err != nil {
 		return nil, err

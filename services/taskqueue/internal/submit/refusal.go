@@ -13,17 +13,17 @@ const labRetry = time.Minute
 var queueFull = apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").
 	WithRetryAfter(engine.RetryAfter)
 
-// Reasons of refusals that no error of the engine stands for.
+// Reasons for rejecting a request that do not come from the engine.
 const (
 	refusedInvalid     = "invalid"
 	refusedUnavailable = "unavailable"
 	refusedUnserved    = "not_configured"
 )
 
-// notConfigured is the reason of errors for what people have to configure.
+// notConfigured is the reason code of errors that an operator fixes by configuration.
 const notConfigured = "NOT_CONFIGURED"
 
-// refusals are the refusals of the engine: their reasons, and what the caller is told.
+// refusals maps the errors of the engine to reasons and to errors for the caller.
 var refusals = []struct {
 	cause  error
 	reason string
@@ -41,7 +41,7 @@ var refusals = []struct {
 		WithRetryAfter(engine.RetryAfter)},
 }
 
-// Refusals lists why requests are refused.
+// Refusals returns all reasons for which requests are rejected.
 func Refusals() []string {
 	reasons := []string{refusedInvalid, refusedUnavailable, refusedUnserved}
 	for _, r := range refusals {
@@ -50,7 +50,7 @@ func Refusals() []string {
 	return reasons
 }
 
-// refusal is the reason of an engine's refusal, and what the caller is told.
+// refusal returns the reason of an engine's error, and the error for the caller.
 func refusal(err error) (reason string, answer error) {
 	for _, r := range refusals {
 		if errors.Is(err, r.cause) {

@@ -8,8 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// produced starts the span of accepting tasks within a recorded trace. The executions of the jobs continue it. It names
-// the channel of the first task; most requests have one.
+// produced starts the span of accepting tasks, if the request is traced. The executions of the jobs continue it. The
+// span has the channel of the first task; most requests have only one.
 func produced(ctx context.Context, planned []Planned) (context.Context, trace.Span) {
 	channel := planned[0].Lane.Channel.String()
 	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/labplatform/labplatform/services/taskqueue")

@@ -14,15 +14,15 @@ import (
 const (
 	ackBatch    = 250
 	ackLinger   = 4 * time.Millisecond
-	ackInFlight = 8 // several at once let the append-only file commit in groups
+	ackInFlight = 8 // several batches at once, so that the append-only file can commit them as a group
 	ackRetry    = 100 * time.Millisecond
 )
 
-// ack is a settlement on its way.
+// ack is a settlement that waits for its batch or for Redis.
 type ack struct {
 	run        *run
 	settlement engine.Settlement
-	other      int64 // the token when a renewal went through unanswered; 0: none
+	other      int64 // token of an unanswered renewal, which the lease may have; 0: none
 	outcome    string
 	took       time.Duration
 	leaseEnd   time.Time
@@ -32,7 +32,7 @@ type ack struct {
 type acks struct {
 	pump *Pump
 	in   chan *ack
-	quit chan struct{} // closed by stop; what comes later is left to the reaper
+	quit chan struct{} // closed by stop; later settlements are not sent, their leases are reaped
 	send chan struct{} // limits the batches in flight
 	done sync.WaitGroup
 }
@@ -46,7 +46,7 @@ func newAcks(p *Pump) *acks {
 	}
 }
 
-// submit takes a settlement; it blocks only when Redis is far behind.
+// submit queues a settlement. It blocks only when Redis is far behind.
 func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Duration) {
 	if s.Op == engine.OpRetry || s.Op == engine.OpRelease {
 		p.Bytes.Add(r.flow, int64(len(r.raw)))
@@ -74,7 +74,7 @@ func (a *acks) start(ctx context.Context) {
 	})
 }
 
-// next waits for a settlement; after stop it returns what is left, then nil.
+// next waits for a settlement. After stop it returns the remaining ones, then nil.
 func (a *acks) next() *ack {
 	select {
 	case one := <-a.in:
@@ -89,7 +89,7 @@ func (a *acks) next() *ack {
 	}
 }
 
-// stop sends what is left and waits for the answers.
+// stop sends the remaining settlements and waits for their verdicts.
 func (a *acks) stop() {
 	close(a.quit)
 	a.done.Wait()
@@ -110,7 +110,7 @@ func (a *acks) collect(first *ack) []*ack {
 	return batch
 }
 
-// flush settles a batch; verdicts that need another word are settled again, at most twice.
+// flush settles a batch. Settlements that need a second attempt are sent again, at most twice.
 func (a *acks) flush(ctx context.Context, batch []*ack) {
 	for round := 0; len(batch) > 0 && round < 3; round++ {
 		verdicts, ok := a.settle(ctx, batch)
@@ -127,11 +127,11 @@ func (a *acks) flush(ctx context.Context, batch []*ack) {
 	}
 }
 
-// settle repeats until Redis answers: what is known of a delivery is kept, for only the answer reports whether the
-// lease is lost. When the worker stops, it repeats until the last lease of the batch is over.
+// settle retries until Redis responds, so that the outcomes of deliveries are not lost: only a response can report that
+// a lease is lost. When the worker stops, it retries until the last lease of the batch has expired.
 func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool) {
 	p := a.pump
-	slices.SortStableFunc(batch, func(x, y *ack) int { // those of one claim together, which the engine names once
+	slices.SortStableFunc(batch, func(x, y *ack) int { // neighbours of one claim share their arguments in the engine
 		return cmp.Or(cmp.Compare(x.settlement.Token, y.settlement.Token), cmp.Compare(x.settlement.Op, y.settlement.Op))
 	})
 	list := make([]engine.Settlement, len(batch))
@@ -147,7 +147,7 @@ func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool
 		if err == nil {
 			return verdicts, true
 		}
-		if failures == 0 { // once per outage, not once per try
+		if failures == 0 { // once per outage
 			p.Log.Warn("settling jobs failed, retrying", "jobs", len(batch), "error", err)
 		}
 		if a.stopped() && p.Clock.Now().After(end) {
@@ -169,7 +169,8 @@ func (a *acks) stopped() bool {
 	}
 }
 
-// judge counts an answer; it returns the next word when there is one to say.
+// judge counts the outcome of a settlement. It returns another settlement when the job has to end as cancelled or
+// unknown, or when an unanswered renewal had changed the token; else nil.
 func (a *acks) judge(one *ack, v engine.Verdict) *ack {
 	p := a.pump
 	switch {

@@ -1,8 +1,8 @@
-// Package worker owns the running of jobs: one pump per channel and shard claims into the channel's pool of
-// places, renews the leases of long jobs, and settles outcomes in batches. A handler's context ends two seconds
-// before its lease does, counted on the monotonic clock from before the claim was sent, so that a worker stops before
-// someone else may start the job.
+// Package worker runs jobs: one fetcher per channel and shard claims jobs into the slots of the channel, renews the
+// leases of long jobs, and settles outcomes in batches. The context of a handler ends two seconds before its lease,
+// measured on the monotonic clock from before the claim was sent, so that a worker stops before another one may start
+// the job.
 //
-// Stopping: no more claims → the running handlers get a grace time → their contexts end → they are waited for
-// → what did not end by itself is released without counting an attempt.
+// At shutdown no more jobs are claimed. Running handlers get a grace time; then their contexts end and they are waited
+// for. A job that did not finish by itself is released without counting an attempt.
 package worker

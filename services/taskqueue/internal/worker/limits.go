@@ -5,14 +5,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// reservedPart of the places is kept from ordinary flows.
+// reservedPart is the divisor of the slots for the part that ordinary flows may not use.
 const reservedPart = 8
 
-// greed is how many times the places that stay free a flow may hold: alone it gets two thirds of the pool, and
-// however many flows hold places, the next one finds some.
+// greed is how many times the remaining free slots one flow may hold: two thirds of the pool when it is the only one,
+// and however many flows hold slots, the next one still finds some.
 const greed = 2
 
-// limits says what each flow may take of the free places; the caller holds mu.
+// limits returns how many of the free slots each flow may take; the caller holds mu.
 func (s *Pool) limits() *engine.Limits {
 	ordinary := s.total - s.total/reservedPart
 	for flow, n := range s.held {
@@ -33,8 +33,8 @@ func (s *Pool) limits() *engine.Limits {
 	return l
 }
 
-// fairPart is how many of the free places a flow may take that holds some: afterwards it holds at most greed times
-// what is still free.
+// fairPart returns how many free slots a flow may take that holds some already: then it holds at most greed times what
+// is still free.
 func fairPart(free, holds int) int {
 	return min(free, max(0, (greed*free-holds+greed)/(greed+1)))
 }

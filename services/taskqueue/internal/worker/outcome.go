@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// settlement decides how a run ends, and names the outcome for metrics.
+// settlement returns the settlement for the result of a run, and the name of the outcome for metrics.
 func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time) (engine.Settlement, string) {
 	if err == nil {
 		return p.final(r, job.Finished, result, nil, began), "succeeded"
@@ -26,7 +26,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	if errors.Is(cause, errCancelRequested) && r.doubtful {
 		return p.unknown(r), "unknown"
 	}
-	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0 // the pauses count as attempts now
+	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0 // pauses now count as attempts
 	if failure.Postponed && result.Progress == nil && !outwaited {
 		return p.postponed(r, failure), "postponed"
 	}
@@ -44,7 +44,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	p.Seals.Seal(&next, r.id.Lane().Channel)
 	asked := failure.RetryAfter
 	if failure.Postponed {
-		asked = 0 // it waited long enough
+		asked = 0 // the job has waited enough
 	}
 	retry := engine.Settlement{Op: engine.OpRetry, Payload: next.Encode(nil), Window: next.Window(r.id.Lane().Priority),
 		Delay: job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), asked)}
@@ -54,12 +54,12 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	return retry, "retry"
 }
 
-// parkedLook is how long a job is parked at most where nothing counts attempts for it: when no one lets it go, it looks
-// itself.
+// parkedLook is the longest time for which a job is parked when its pauses never count as attempts. If it is not
+// released before, it then runs and checks its destination itself.
 const parkedLook = 30 * time.Minute
 
-// postponed gives the job back as it is. While its destination is paused it is parked with the others, and claimed
-// again when it may go or when its patience ends.
+// postponed returns the job to its lane unchanged. While its destination is paused the job is parked. It is claimed
+// again when it is released, or when the time for which it may wait is over.
 func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
 	s := engine.Settlement{Op: engine.OpRelease, To: failure.To}
 	switch {
@@ -71,24 +71,25 @@ func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
 		s.Delay = parkedLook
 	}
 	if left := time.Duration(r.body.ExpiresMs-p.now(r)+1) * time.Millisecond; r.body.ExpiresMs > 0 && left > 0 {
-		s.Delay = min(s.Delay, left) // to be told in time that it is too late
+		s.Delay = min(s.Delay, left) // run again in time to report that the job expired
 	}
 	return s
 }
 
-// patienceLeft is when a job that failed so often counts the pauses as attempts.
+// patienceLeft returns the time until pauses count as attempts, for a job with that many failed attempts.
 func (p *Pump) patienceLeft(r *run, attempts int) time.Duration {
 	return job.RecoveryPatience(r.id.Lane().Channel, attempts) - p.waited(r) + time.Millisecond
 }
 
-// waited is how long ago the job was due.
+// waited returns the time since the job was due.
 func (p *Pump) waited(r *run) time.Duration {
 	return time.Duration(p.now(r)-max(r.body.CreatedMs, r.body.ScheduledMs)) * time.Millisecond
 }
 
-// patience is when to look again: the longer a job waits for someone to recover, the less often.
+// patience returns the delay until the next try. It grows with the time that a job has waited for a receiver to
+// recover.
 func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
-	const rarely, longest = 4, 3 * time.Minute // a quarter of the time that it waited
+	const rarely, longest = 4, 3 * time.Minute // a quarter of the time that it has waited
 	if !failure.Recovers {
 		return failure.RetryAfter
 	}
@@ -113,7 +114,7 @@ func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job
 		HTTPStatus: result.HTTPStatus, Error: failure.Message, Reason: failure.Reason})
 }
 
-// final is an end with a record and the callbacks it gives birth to.
+// final returns the settlement of a job that ends, with its record and its callbacks.
 func (p *Pump) final(
 	r *run, state job.State, result job.Result, failure *job.Failure, began time.Time,
 ) engine.Settlement {
@@ -124,20 +125,21 @@ func (p *Pump) final(
 	return Ending(p.IDs, r.id, r.body, &record)
 }
 
-// cancelled ends a run that was asked to stop before anything was sent.
+// cancelled returns the settlement of a run that was cancelled before anything was sent.
 func (p *Pump) cancelled(r *run) engine.Settlement {
 	record := job.RecordOf(r.body, job.Cancelled, p.now(r))
 	return Ending(p.IDs, r.id, r.body, &record)
 }
 
-// unknown ends a run that was asked to stop when the request had been sent: the receiver may have acted on it.
+// unknown returns the settlement of a run that was cancelled after the request was sent: the receiver may have acted on
+// it.
 func (p *Pump) unknown(r *run) engine.Settlement {
 	failure := job.Doubt("cancelled_late",
 		"The task was cancelled while the receiver had its request; it may have acted on it")
 	return p.final(r, job.Unknown, job.Result{Sent: true}, failure, r.received)
 }
 
-// corrupt ends a job whose body cannot be read; it is kept for inspection.
+// corrupt returns the settlement of a job whose body cannot be decoded. It fails and is kept for inspection.
 func (p *Pump) corrupt(r *run) engine.Settlement {
 	record := job.Record{
 		State:     job.Failed,
@@ -152,14 +154,14 @@ func (p *Pump) corrupt(r *run) engine.Settlement {
 var opOf = map[job.State]engine.Op{job.Finished: engine.OpSucceed, job.Failed: engine.OpFail,
 	job.Unknown: engine.OpUnknown, job.Cancelled: engine.OpCancel}
 
-// Ending is the settlement of a job that ended as the record says, with the callbacks that its end gives birth to.
+// Ending returns the settlement of a job that ends with record, and the callbacks for that end.
 func Ending(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) engine.Settlement {
 	children := Callbacks(ids, id, b, record)
 	return engine.Settlement{Op: opOf[record.State], Payload: record.Encode(nil), Callbacks: children}
 }
 
-// Callbacks makes the callback jobs of a job that ended, which live on its shard, and notes their ids in its record,
-// which is encoded afterwards.
+// Callbacks returns the callback jobs of a job that ended, which live on its shard. It adds their ids to record, so the
+// record must be encoded afterwards.
 func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) (children []engine.NewJob) {
 	for _, url := range job.CallbackURLs(id.Lane(), b, record.State) {
 		body, child := job.CallbackBody(id, b, record, url), ids.Next(id.Shard(), engine.CallbackLane())

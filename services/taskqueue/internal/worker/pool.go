@@ -10,23 +10,23 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Pool holds the places of a channel, which the pumps of all shards share: whatever a flow has on other shards counts.
-// It knows which flows hold places, gives the pumps turns to claim, and wakes who waits for places.
+// Pool holds the slots of a channel, shared by the fetchers of all shards, so that the slots of a flow on other shards
+// count as well. It lets the fetchers claim in turn and wakes those that wait for slots.
 type Pool struct {
 	total  int
-	turn   chan struct{} // held by the pump that claims
-	leaked atomic.Int64  // handlers that outlived their lease and whose place was given back
+	turn   chan struct{} // held by the fetcher that claims
+	leaked atomic.Int64  // handlers that outlived their lease and whose slot was returned
 
 	mu     sync.Mutex // guards the fields below
 	pumps  int
 	free   int
-	given  int              // how many places handlers gave back, ever
-	target int              // when it is that many, waitFreed is woken
-	held   map[job.Flow]int // places by flow; none is zero
-	change *sync.Cond       // of mu: places got free
+	given  int              // slots ever returned by handlers
+	target int              // value of given at which waitFreed is woken
+	held   map[job.Flow]int // slots in use by flow; no entry is zero
+	change *sync.Cond       // uses mu; signals free slots
 }
 
-// NewPool makes a pool of free places.
+// NewPool returns a pool with that many free slots.
 func NewPool(places int) *Pool {
 	s := &Pool{total: places, turn: make(chan struct{}, 1), free: places, held: map[job.Flow]int{}}
 	s.change = sync.NewCond(&s.mu)
@@ -39,11 +39,11 @@ func (s *Pool) join() {
 	s.pumps++
 }
 
-// claimTurn is how long a claim keeps those of other shards waiting. One that takes longer, because its node does not
-// answer, keeps its places and lets the others continue.
+// claimTurn is how long a claim blocks the claims of other shards. A longer claim, because its Redis node does not
+// respond, keeps its slots and lets the others continue.
 const claimTurn = 100 * time.Millisecond
 
-// reservation is the places of one claim, until take says the outcome of them.
+// reservation holds the slots of one claim until take.
 type reservation struct {
 	pool    *Pool
 	places  int
@@ -52,8 +52,9 @@ type reservation struct {
 	endTurn func()
 }
 
-// reserve waits for its turn and takes up to most free places. One of several pumps takes at most half of what is free,
-// so that a node that does not answer leaves places to the others. No places: nil, ask again.
+// reserve waits for its turn and takes up to most free slots. With several fetchers it takes at most half of the free
+// ones, so that a node that does not respond leaves slots to the others. It returns nil when no slot is free or ctx
+// ended.
 func (s *Pool) reserve(ctx context.Context, most int) *reservation {
 	select {
 	case s.turn <- struct{}{}:
@@ -77,7 +78,7 @@ func (s *Pool) reserve(ctx context.Context, most int) *reservation {
 	return r
 }
 
-// take gives the places to the claimed jobs and what is left back to the pool.
+// take assigns slots to the claimed jobs and returns the rest to the pool.
 func (r *reservation) take(jobs []engine.Leased) {
 	s := r.pool
 	s.mu.Lock()
@@ -101,14 +102,14 @@ func (s *Pool) release(flow job.Flow) {
 	if s.held[flow]--; s.held[flow] <= 0 {
 		delete(s.held, flow)
 	}
-	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.given == s.target { // what someone may wait for
+	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.given == s.target { // a waiter may be ready
 		s.change.Broadcast()
 	}
 }
 
 func (s *Pool) quarter() int { return (s.total + 3) / 4 }
 
-// await returns once ready returns true, which is called under the lock whenever places get free; false when ctx ends
+// await returns true once ready does, which it calls with mu held whenever slots become free; false when ctx ends
 // before.
 func (s *Pool) await(ctx context.Context, ready func() bool) bool {
 	stop := context.AfterFunc(ctx, func() {
@@ -128,12 +129,12 @@ func (s *Pool) await(ctx context.Context, ready func() bool) bool {
 	return true
 }
 
-// quarterPatience is how long a claim waits for a quarter of the places when fewer are free: slow deliveries must
-// not keep the others from running.
+// quarterPatience is how long a claim waits for a quarter of the slots when fewer are free. It is short, so that slow
+// deliveries do not delay the others.
 const quarterPatience = 20 * time.Millisecond
 
-// waitQuarter returns once at least a quarter of the places is free (so claims stay large), or after a little patience
-// when any is; false when ctx ends.
+// waitQuarter returns true once at least a quarter of the slots is free, which keeps claims large, or when
+// quarterPatience has passed and any is free; false when ctx ends.
 func (s *Pool) waitQuarter(ctx context.Context) bool {
 	for s.await(ctx, func() bool { return s.free > 0 }) {
 		free := 0
@@ -150,9 +151,9 @@ func (s *Pool) waitQuarter(ctx context.Context) bool {
 	return false
 }
 
-// waitFreed returns when handlers gave a quarter of the places back since now (so claims stay large), or after
-// patience. Places that another claim asked for and did not need are none of them: claims of flows at their limits
-// would wake one another without end.
+// waitFreed returns when handlers have returned a quarter of the slots since the call, which keeps claims large, or
+// after patience. Slots that another claim reserved and did not use are not counted: claims of flows at their limits
+// would wake one another endlessly.
 func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -168,7 +169,7 @@ func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) {
 	})
 }
 
-// waitAll reports whether all places got free within d.
+// waitAll reports whether all slots became free within d.
 func (s *Pool) waitAll(ctx context.Context, d time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

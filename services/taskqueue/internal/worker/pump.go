@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Queue is the part of the engine that a pump needs. Every call is safe for concurrent use.
+// Queue is the part of the engine that a Pump needs. Safe for concurrent use.
 type Queue interface {
 	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
 	ReadBodies(ctx context.Context, jobs []engine.Leased) error
@@ -25,44 +25,44 @@ type Queue interface {
 	WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error
 }
 
-// Handler delivers one job. It returns soon after ctx ends. An error that is no *job.Failure counts as
-// retryable; the result counts in both cases.
+// Handler delivers one job. It must return soon after ctx ends. An error that is not a *job.Failure is retryable; the
+// result is used also when there is an error.
 type Handler interface {
 	Handle(ctx context.Context, d Delivery) (job.Result, error)
 }
 
-// Observer counts what happens; it must not block.
+// Observer counts claims, attempts and outcomes; it must not block.
 type Observer interface {
 	Claimed(c job.Channel, jobs int, took time.Duration)
 	Attempt(c job.Channel, outcome string, took time.Duration)
 	LeaseLost(c job.Channel)
-	// Callbacks reports that n callback jobs were created, or dropped because too many of the laboratory wait.
+	// Callbacks reports that n callback jobs were created, or were dropped because too many of the laboratory's wait.
 	Callbacks(n int, dropped bool)
-	// Waited tells how long a job waited from its due time to its first attempt.
+	// Waited reports how long a job waited from its due time to its first attempt.
 	Waited(l job.Lane, d time.Duration)
 }
 
-// Config is one pump.
+// Config holds the settings of one Pump.
 type Config struct {
 	Shard   int
 	Channel job.Channel
-	Lease   time.Duration // the engine's
-	MaxRun  time.Duration // a lease is renewed no longer than this
-	Grace   time.Duration // stopping: how long handlers may continue
+	Lease   time.Duration // lease duration of the engine
+	MaxRun  time.Duration // longest time for which a lease is renewed
+	Grace   time.Duration // at shutdown, how long handlers may continue
 }
 
-// Deps are what a pump works with.
+// Deps are the services that a Pump uses.
 type Deps struct {
 	Queue    Queue
-	Pool     *Pool // of the channel
+	Pool     *Pool // slots of the channel
 	Handler  Handler
 	Observer Observer
 	Clock    clock.Clock
-	IDs      *job.Generator // ids of callbacks
-	Roll     func() float64 // jitter, in [0,1)
+	IDs      *job.Generator // for ids of callback jobs
+	Roll     func() float64 // random number in [0,1), for jitter
 	Log      *slog.Logger
-	Seals    *seal.Ring   // nil: payloads are stored as they are
-	Bytes    *quota.Bytes // is told what does not wait any more, and what waits again; nil: no one asks
+	Seals    *seal.Ring   // nil: payloads are not encrypted
+	Bytes    *quota.Bytes // counts claimed and returned bytes; nil: no quota
 }
 
 const (
@@ -72,17 +72,17 @@ const (
 	longestIdle  = time.Second
 )
 
-// Pump claims and runs the jobs of one channel on one shard.
+// Pump is a fetcher: it claims and runs the jobs of one channel on one shard.
 type Pump struct {
 	Deps
 	cfg     Config
 	running sync.Map  // *run of every handler that has not returned
-	claimed chan *run // that no goroutine runs yet
+	claimed chan *run // jobs that no goroutine runs yet
 	acks    *acks
-	name    string // among all claimers of the queue
+	name    string // unique among all claimers of the queue
 }
 
-// New makes a pump; Run starts it.
+// New returns a Pump; Run starts it.
 func New(cfg Config, deps Deps) *Pump {
 	p := &Pump{Deps: deps, cfg: cfg, name: rand.Text(), claimed: make(chan *run, maxClaim)}
 	p.Log = deps.Log.With("channel", cfg.Channel.String())
@@ -91,7 +91,7 @@ func New(cfg Config, deps Deps) *Pump {
 	return p
 }
 
-// Run works until ctx ends and then stops as the package says. It returns nil.
+// Run works until ctx ends and then stops as the package comment describes. It returns nil.
 func (p *Pump) Run(ctx context.Context) error {
 	alive := context.WithoutCancel(ctx)
 	p.acks.start(alive)
@@ -109,7 +109,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 	for p.Pool.waitQuarter(ctx) {
 		most := maxClaim
 		if backoff > firstBackoff {
-			most = 1 // Redis did not answer: leave the places to the other shards
+			most = 1 // Redis did not respond: leave the slots to other shards
 		}
 		places := p.Pool.reserve(ctx, most)
 		if places == nil {
@@ -120,7 +120,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		claim, err := p.claim(alive, q, places)
 		q.Doubt = err != nil
 		if err != nil {
-			if backoff == firstBackoff { // once per outage, not once per try
+			if backoff == firstBackoff { // once per outage
 				p.Log.WarnContext(ctx, "claims fail, retrying", "error", err)
 			}
 			_ = lifecycle.Pause(ctx, backoff)
@@ -141,7 +141,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 	}
 }
 
-// claim leases jobs and gives them their places. Their bodies are read beside the next shard's claim.
+// claim leases jobs, gives them their slots and reads their bodies. The next shard may claim while the bodies are read.
 func (p *Pump) claim(ctx context.Context, q engine.ClaimRequest, places *reservation) (engine.Claim, error) {
 	claim, err := p.Queue.Claim(ctx, q)
 	places.take(claim.Jobs)
@@ -156,8 +156,8 @@ func (p *Pump) claim(ctx context.Context, q engine.ClaimRequest, places *reserva
 	return claim, err
 }
 
-// idle sleeps until the next job is due, the bell rings, or the longest idle time has passed; when flows wait for
-// places of their own, until some got free.
+// idle waits until the next job is due, a wake-up arrives, or the longest idle time has passed. When ready jobs were
+// skipped because their flows are at their limits, it waits until slots become free.
 func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time) {
 	wait := longestIdle
 	if claim.NextDueMs >= 0 {
@@ -195,8 +195,8 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 	}
 }
 
-// serve runs jobs until none is left. Each job gets a goroutine, but where jobs are short a few of these run them all:
-// a goroutine has to grow its stack for its first job.
+// serve runs jobs until none is left. Every job starts a goroutine, but when jobs are short a few goroutines run them
+// all, which is faster, because a goroutine has to grow its stack for its first job.
 func (p *Pump) serve() {
 	for {
 		select {

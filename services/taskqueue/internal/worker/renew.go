@@ -11,7 +11,7 @@ import (
 
 const (
 	watchEvery   = 500 * time.Millisecond
-	cancelMargin = 2 * time.Second // a handler's context ends this long before its lease
+	cancelMargin = 2 * time.Second // time from the end of a handler's context to the end of its lease
 	renewBatch   = 500
 )
 
@@ -37,7 +37,7 @@ func (p *Pump) startRenewer(ctx context.Context) (stop func()) {
 	}
 }
 
-// watch renews what is due and cancels what cannot be renewed in time.
+// watch renews the leases that need it and cancels handlers whose lease was not renewed in time.
 func (p *Pump) watch(ctx context.Context) {
 	now := p.Clock.Now()
 	var due []*run
@@ -55,14 +55,14 @@ func (p *Pump) watch(ctx context.Context) {
 	}
 }
 
-// giveUp ends the handler's context. When the lease is over and the handler still did not return, its place in
-// the pool is given back, for at most as many handlers at a time as the pool has places.
+// giveUp ends the handler's context. When the lease is over and the handler still runs, its slot is returned to the
+// pool, for at most as many handlers at a time as the pool has slots.
 func (p *Pump) giveUp(r *run, now, end time.Time) {
 	r.cancel(errLeaseOver)
 	if r.stopped.IsZero() {
 		r.stopped = now
 	}
-	overdue := now.After(end) && now.Sub(r.stopped) >= cancelMargin // a process that was frozen gets that time too
+	overdue := now.After(end) && now.Sub(r.stopped) >= cancelMargin // also after a freeze of the process
 	if overdue && p.Pool.leaked.Load() < int64(p.Pool.total) {
 		r.freeSlot.Do(func() {
 			r.leaked = true
@@ -90,7 +90,8 @@ func (p *Pump) renew(ctx context.Context, runs []*run) {
 	}
 }
 
-// propose names the next token. A proposal without an answer is repeated as it was: it may have been accepted.
+// propose returns the renewal with the next token. An unanswered proposal is repeated unchanged, because it may have
+// been accepted.
 func (p *Pump) propose(r *run, sent time.Time) engine.Renewal {
 	r.mu.Lock()
 	defer r.mu.Unlock()

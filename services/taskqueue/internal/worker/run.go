@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Why a handler's context ended.
+// Causes for which the context of a handler ends.
 var (
 	errShutdown        = errors.New("the worker is stopping")
 	errLeaseOver       = errors.New("the lease is about to end")
@@ -28,7 +28,7 @@ type Delivery struct {
 	intent func(ctx context.Context, provider string) (bool, error)
 }
 
-// Intend records that a paid send is about to begin. When it does not return nil, the handler must not send.
+// Intend records that a paid send is about to begin. After an error the handler must not send.
 func (d Delivery) Intend(ctx context.Context, provider string) error {
 	if d.intent == nil {
 		return nil
@@ -43,38 +43,39 @@ func (d Delivery) Intend(ctx context.Context, provider string) error {
 	return nil
 }
 
-// markDelay is how long a paid send waits when it could not be recorded that it begins.
+// markDelay is how long a paid send waits when its begin could not be recorded.
 const markDelay = 5 * time.Second
 
-// run is one claimed job until it is settled.
+// run is a claimed job until it is settled.
 type run struct {
 	id        job.ID
 	flow      job.Flow
 	raw       []byte
 	body      *job.Body
 	claimedMs int64
-	received  time.Time // when the claim's reply came
+	received  time.Time // when the reply of the claim arrived
 	started   time.Time // just before the claim was sent
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	freeSlot  sync.Once
-	stopped   time.Time // when the renewer ended the context; its own field
-	doubtful  bool      // the request was sent and not answered; written before the settlement is submitted
-	leaked    bool      // the place was given back before the handler returned; written under freeSlot
+	stopped   time.Time // when the renewer ended the context; used only by it
+	doubtful  bool      // the request was sent and not confirmed; set before the settlement is submitted
+	leaked    bool      // the slot was returned before the handler did; written under freeSlot
 
 	mu       sync.Mutex // guards the lease below
 	token    int64
-	proposed int64     // a renewal that is not answered yet; 0: none
+	proposed int64     // token of an unanswered renewal; 0: none
 	asked    time.Time // when proposed was first sent
 	leaseEnd time.Time
 }
 
-// redisTime is a moment of this process by Redis's clock, by which everything of a job is stamped and judged.
+// redisTime converts a time of this process to Redis's clock, in ms. All times of a job are of that clock.
 func (r *run) redisTime(at time.Time) int64 { return r.claimedMs + at.Sub(r.received).Milliseconds() }
 
 func (p *Pump) now(r *run) int64 { return r.redisTime(p.Clock.Now()) }
 
-// lease is what a settlement may find in the store, the known token and an unanswered proposal, and when it ends.
+// lease returns the two tokens that the stored lease may have, the known one and an unanswered proposal, and the end of
+// the lease.
 func (r *run) lease() (token, other int64, end time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,16 +119,16 @@ func (p *Pump) execute(r *run) {
 	p.submit(r, settlement, outcome, p.Clock.Now().Sub(began))
 }
 
-// sealedDelay is how long a job waits for the key that it was sealed with.
+// sealedDelay is how long a job waits for a missing key of its payload.
 const sealedDelay = time.Minute
 
-// sealed gives back a job that cannot be opened: most likely a key is missing here, which is no fault of the job.
+// sealed returns a job that cannot be decrypted to its lane: probably this process lacks a key.
 func (p *Pump) sealed(r *run, err error) {
 	p.Log.Error("a job cannot be opened and waits", "job_id", string(r.id), "error", err)
 	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
 }
 
-// noteWait measures only the first attempt; later attempts also wait for a retry delay.
+// noteWait records the wait of first attempts only; later ones also wait for a retry delay.
 func (p *Pump) noteWait(r *run, outcome string) {
 	if r.body.Attempts > 0 || r.body.Nonce > 0 || outcome == "postponed" || outcome == "released" {
 		return
@@ -136,8 +137,8 @@ func (p *Pump) noteWait(r *run, outcome string) {
 	p.Observer.Waited(r.id.Lane(), time.Duration(max(0, r.claimedMs-due))*time.Millisecond)
 }
 
-// log writes one line for each attempt that failed, and for others when debugging; never the payload, the recipient or
-// the receiver's answer.
+// log writes one line for each failed attempt, and for others at debug level; never the payload, the recipient or the
+// receiver's response.
 func (p *Pump) log(ctx context.Context, r *run, result job.Result, err error, outcome string) {
 	if err == nil || outcome == "postponed" || outcome == "released" {
 		p.Log.DebugContext(ctx, "a delivery ended", "job_id", string(r.id), "outcome", outcome)
@@ -155,7 +156,7 @@ func (p *Pump) leave(r *run) {
 	}
 }
 
-// handle calls the handler; a panic is a retryable failure with its stack in the log.
+// handle calls the handler. A panic becomes a retryable failure, and its stack is logged.
 func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -13,8 +13,8 @@ import (
 
 const traceparentHeader = "traceparent"
 
-// Traced makes a span of every execution of a job, in the trace of the request that enqueued it. What the job calls
-// continues it. nil tracers change nothing.
+// Traced wraps h so that every execution of a job has a span in the trace of the request that enqueued it. Requests of
+// the handler continue the trace. With nil tracers it returns h.
 func Traced(h Handler, tracers trace.TracerProvider) Handler {
 	if tracers == nil {
 		return h
@@ -28,8 +28,8 @@ type traced struct {
 	tracer trace.Tracer
 }
 
-// Handle gives the handler a copy of the body: a callback, which the pump makes of the body itself, belongs to the
-// enqueuing request and not to one of its executions.
+// Handle passes the handler a copy of the body with its own trace context. The original keeps that of the enqueuing
+// request, because callbacks are made from it.
 func (t *traced) Handle(ctx context.Context, d Delivery) (job.Result, error) {
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: d.Body.Traceparent})
 	channel := d.ID.Lane().Channel.String()
@@ -48,7 +48,7 @@ func (t *traced) Handle(ctx context.Context, d Delivery) (job.Result, error) {
 		span.SetAttributes(semconv.HTTPResponseStatusCode(result.HTTPStatus))
 	}
 	if err != nil {
-		span.SetStatus(codes.Error, job.AsFailure(err).Reason) // a fixed word: the text may hold what a receiver answered
+		span.SetStatus(codes.Error, job.AsFailure(err).Reason) // the message may contain the response
 	}
 	return result, err
 }

@@ -1,5 +1,5 @@
-// Package workertest runs jobs through a handler as the service does, for tests in virtual time: with a pump, its
-// retries and its pauses, on the engine in memory.
+// Package workertest runs jobs through a handler as the service does, with a fetcher, its retries and its pauses, on
+// the in-memory engine. It is for tests in virtual time.
 package workertest
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// NewQueue makes an empty engine in memory.
+// NewQueue returns an empty in-memory engine.
 func NewQueue() *enginetest.Model { return enginetest.New(clock.System{}, engine.DefaultSettings()) }
 
-// Deliver enqueues jobs of channel c, lets h deliver them for d, and counts how they ended; jobs that still wait are
-// not counted. It sets when the jobs were created.
+// Deliver enqueues jobs of channel c, lets h deliver them for d, and returns how many ended by state; jobs that still
+// wait are not counted. It sets the jobs' creation times.
 func Deliver(
 	t *testing.T, queue *enginetest.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
 ) (ended map[job.State]int, claims int) {
@@ -63,7 +63,7 @@ func Deliver(
 	return states(t, queue, all), int(seen.jobs.Load())
 }
 
-// tidy lets parked jobs go.
+// tidy releases parked jobs.
 func tidy(ctx context.Context, queue *enginetest.Model, ids *job.Generator) {
 	j := janitor.New(janitor.Config{}, janitor.Deps{Queue: queue, Observer: &claimed{}, Clock: clock.System{},
 		RedisTime: clock.System{}, IDs: ids, Log: slog.New(slog.DiscardHandler)})

@@ -1,4 +1,4 @@
-// Package migrations owns the tables of the taskqueue service, as goose SQL files.
+// Package migrations holds the tables of the taskqueue service as goose SQL files.
 package migrations
 
 import (
@@ -12,7 +12,7 @@ import (
 //go:embed *.sql
 var Files embed.FS
 
-// Schemas are all tables of the service, in the order in which they are made.
+// Schemas returns all tables of the service in the order of creation.
 func Schemas() []mysqldb.Schema {
 	return []mysqldb.Schema{{Service: "taskqueue", Files: Files}}
 }

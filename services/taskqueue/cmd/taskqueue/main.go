@@ -1,4 +1,4 @@
-// Command taskqueue is the service for background tasks: SMS, email, push, webhooks, WhatsApp.
+// Command taskqueue runs the service for background tasks: SMS, e-mail, push, webhooks, WhatsApp.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
-// version is set by the build.
+// version is set at build time by -ldflags.
 var version = "dev"
 
 func main() {

@@ -9,26 +9,25 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// turn is one flow of a lane with ready jobs.
+// turn is a flow of a lane with ready jobs.
 type turn struct {
 	flow  job.Flow
 	ready []job.ID
 	take  int
 }
 
-// claimPlan divides one claim over the priorities and their flows.
+// claimPlan divides one claim among the priorities and their flows.
 type claimPlan struct {
 	lanes    [3][]*turn // by priority
 	level    [3]int
-	most     map[job.Flow]int // what a flow may still take
-	ordinary int              // what all ordinary flows may still take
+	most     map[job.Flow]int // jobs that each flow may still take
+	ordinary int              // jobs that all ordinary flows together may still take
 	left     int
 	after    [3]job.Flow
 	held     bool // flows at their limits have ready jobs
-	more     bool // flows below them have
+	more     bool // flows below their limits have ready jobs
 }
 
-// Claim leases up to Max ready jobs.
 func (m *Model) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +57,6 @@ func (m *Model) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, e
 	return c, nil
 }
 
-// ReadBodies reads what claimed jobs carry.
 func (m *Model) ReadBodies(_ context.Context, jobs []engine.Leased) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +136,7 @@ func (p *claimPlan) available(waits map[job.Flow]int, most int) int {
 	return min(most, reserved+min(others, p.ordinary))
 }
 
-// turns lists the flows of a lane with ready jobs, beginning with the one whose turn it is.
+// turns returns the flows of a lane with ready jobs, beginning with the one to be served next.
 func (m *Model) turns(lane job.Lane, q engine.ClaimRequest, now int64) []*turn {
 	flows := map[job.Flow]*turn{}
 	var list []*turn
@@ -152,7 +150,7 @@ func (m *Model) turns(lane job.Lane, q engine.ClaimRequest, now int64) []*turn {
 		t.ready = append(t.ready, id)
 	}
 	after := q.After[lane.Priority]
-	const wrap = 1 << 13 // more than there are flows
+	const wrap = 1 << 13 // greater than the number of flows
 	order := func(flow job.Flow) job.Flow {
 		if flow <= after {
 			return flow + wrap
@@ -176,7 +174,7 @@ func (m *Model) ready(lane job.Lane, shard int, now int64) []job.ID {
 	return ids
 }
 
-// divide gives the shares first and then goes by level.
+// divide first gives each priority its share, and the rest by level.
 func (p *claimPlan) divide(before int, set engine.Settings) {
 	total := p.left
 	share := func(from, percent int) int { return (from+total)*percent/100 - from*percent/100 }
@@ -198,7 +196,7 @@ func (p *claimPlan) divide(before int, set engine.Settings) {
 	}
 }
 
-// give lets the flows of a lane take want jobs in turn, as equally as they can.
+// give lets the flows of a lane take want jobs in turn, in parts as equal as possible.
 func (p *claimPlan) give(priority job.Priority, want int) {
 	want = min(want, p.left)
 	for progress := true; want > 0 && progress; {
@@ -218,7 +216,7 @@ func (p *claimPlan) give(priority job.Priority, want int) {
 	}
 }
 
-// leftOver notes why a flow keeps ready jobs.
+// leftOver records why a flow keeps ready jobs.
 func (p *claimPlan) leftOver(t *turn) {
 	switch {
 	case t.take == len(t.ready):
@@ -229,7 +227,7 @@ func (p *claimPlan) leftOver(t *turn) {
 	}
 }
 
-// nextDue is the earliest due time in the future; -1: none.
+// nextDue returns the earliest due time in the future; -1: none.
 func (m *Model) nextDue(q engine.ClaimRequest, now int64) int64 {
 	next := int64(-1)
 	for priority := job.Low; priority <= job.High; priority++ {

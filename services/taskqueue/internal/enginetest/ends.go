@@ -24,7 +24,6 @@ func (m *Model) shardEnds(shard int) *engine.Ends {
 	return m.ends[shard]
 }
 
-// OldestEnds lists ended jobs that wait for the archive.
 func (m *Model) OldestEnds(_ context.Context, shard, most int) (engine.Ends, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -32,7 +31,6 @@ func (m *Model) OldestEnds(_ context.Context, shard, most int) (engine.Ends, err
 	return engine.Ends{Forgotten: e.Forgotten, IDs: slices.Clone(e.IDs[:min(most, len(e.IDs))])}, nil
 }
 
-// HowEnded reads how jobs ended.
 func (m *Model) HowEnded(_ context.Context, ids []job.ID) ([]engine.Ended, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,7 +42,6 @@ func (m *Model) HowEnded(_ context.Context, ids []job.ID) ([]engine.Ended, error
 	return list, nil
 }
 
-// TrimEnds forgets observed ends.
 func (m *Model) TrimEnds(_ context.Context, shard int, observed engine.Ends) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +54,6 @@ func (m *Model) TrimEnds(_ context.Context, shard int, observed engine.Ends) (bo
 	return true, nil
 }
 
-// ForgetResults forgets how jobs ended that are not kept dead.
 func (m *Model) ForgetResults(_ context.Context, ids []job.ID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +65,7 @@ func (m *Model) ForgetResults(_ context.Context, ids []job.ID) error {
 	return nil
 }
 
-// Lead lets everybody lead.
+// Lead makes every caller the leader.
 func (m *Model) Lead(context.Context, int, string, time.Duration) (int64, error) {
 	return 1, nil
 }

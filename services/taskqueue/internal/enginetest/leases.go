@@ -9,7 +9,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Renew prolongs leases.
 func (m *Model) Renew(_ context.Context, _ int, _ job.Channel, list []engine.Renewal) ([]engine.Renewed, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -31,7 +30,6 @@ func (m *Model) Renew(_ context.Context, _ int, _ job.Channel, list []engine.Ren
 	return answers, nil
 }
 
-// MarkIntent records a send that is about to begin.
 func (m *Model) MarkIntent(_ context.Context, id job.ID, token int64, provider string) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +40,6 @@ func (m *Model) MarkIntent(_ context.Context, id job.ID, token int64, provider s
 	return true, nil
 }
 
-// Expired lists leases that ran out, oldest first.
 func (m *Model) Expired(_ context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

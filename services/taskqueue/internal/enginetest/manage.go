@@ -9,7 +9,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Cancel ends waiting jobs and marks running ones.
 func (m *Model) Cancel(_ context.Context, list []engine.Cancellation) ([]engine.Cancelled, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -46,7 +45,6 @@ func (m *Model) cancelOne(c *engine.Cancellation) engine.Cancelled {
 	}
 }
 
-// Reschedule moves a waiting job.
 func (m *Model) Reschedule(_ context.Context, x engine.Move) (engine.Moved, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +68,6 @@ func (m *Model) Reschedule(_ context.Context, x engine.Move) (engine.Moved, erro
 	return engine.MoveNotFound, nil
 }
 
-// RetryFailed revives failed jobs.
 func (m *Model) RetryFailed(_ context.Context, list []engine.Revival, delay time.Duration) ([]bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +96,6 @@ func (m *Model) revive(x *engine.Revival, delay time.Duration) bool {
 	return true
 }
 
-// Info reads jobs.
 func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,7 +120,7 @@ func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error)
 	return list, nil
 }
 
-// DeadParts counts what each flow has among the dead.
+// DeadParts returns exact numbers, not estimates.
 func (m *Model) DeadParts(_ context.Context, shard int) (map[job.Flow]engine.Part, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -138,7 +134,6 @@ func (m *Model) DeadParts(_ context.Context, shard int) (map[job.Flow]engine.Par
 	return parts, nil
 }
 
-// TrimDead forgets observed dead jobs.
 func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Member) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,7 +149,6 @@ func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Member) (int64,
 	return went, nil
 }
 
-// Depths measures a shard.
 func (m *Model) Depths(_ context.Context, shard int) (engine.Depths, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,7 +179,6 @@ func (m *Model) Depths(_ context.Context, shard int) (engine.Depths, error) {
 	return all, nil
 }
 
-// Resolve replaces the record of a dead job.
 func (m *Model) Resolve(_ context.Context, x engine.Resolution) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package enginetest owns the in-memory double of the engine: the same operations and refusals on plain maps under
-// one mutex. It is the reference of the property test and the store of tests that need no Redis; nothing is durable.
+// Package enginetest is an in-memory double of the engine: the same operations and errors on plain maps under one
+// mutex. It is the reference of the property test, and the engine of tests without Redis; nothing is durable.
 package enginetest
 
 import (
@@ -30,12 +30,12 @@ type Model struct {
 	renewed  map[job.ID]int64
 	cancels  map[job.ID]bool
 	intents  map[job.ID]string
-	ends     map[int]*engine.Ends // for the archive, by shard
+	ends     map[int]*engine.Ends // archive queues by shard
 	flows    map[job.ID]job.Flow  // of jobs in lanes
 	idem     map[string]idemRecord
 	windows  map[string]window
-	claimers map[string]int64 // the last token of each
-	lost     map[int64]bool   // tokens of claims whose answers got lost
+	claimers map[string]int64 // token of each claimer's last claim
+	lost     map[int64]bool   // tokens of claims whose replies were lost
 	claims   int64
 	sizes    map[job.Flow]int64
 	begun    map[job.Lane]int64
@@ -44,10 +44,10 @@ type Model struct {
 
 	paused map[engine.Target]time.Time
 	held   map[job.Destination]engine.Held
-	parked map[engine.Group]map[job.ID]int64 // with the due time that each was parked for
+	parked map[engine.Group]map[job.ID]int64 // with the due time for which each job was parked
 }
 
-// window is the job that others join, until the time at which the window is forgotten.
+// window names the job that others join, and the time at which the window is deleted.
 type window struct {
 	id      job.ID
 	expires int64
@@ -59,7 +59,7 @@ type idemRecord struct {
 	expires time.Time
 }
 
-// New makes an empty queue that reads the time from clk.
+// New returns an empty queue that reads the time from clk.
 func New(clk clock.Clock, set engine.Settings) *Model {
 	m := &Model{
 		clock:    clk,
@@ -93,12 +93,10 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 	return m
 }
 
-// Lease is how long a claim lasts.
 func (m *Model) Lease() time.Duration { return m.set.Lease }
 
 func (m *Model) now() int64 { return m.clock.Now().UnixMilli() }
 
-// Enqueue accepts a batch as a whole or not at all.
 func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,7 +118,7 @@ func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, err
 	return engine.Accepted{IDs: slices.Clone(ids)}, nil
 }
 
-// ReserveKey keeps an idempotency key for a request; here every key lives in the one place that there is.
+// ReserveKey does nothing: the double has all idempotency keys in one place.
 func (m *Model) ReserveKey(context.Context, int, string, string, time.Duration) error { return nil }
 
 func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
@@ -159,7 +157,7 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 	return ids, nil
 }
 
-// laneLimit keeps a sixteenth of a lane from ordinary flows.
+// laneLimit returns how many jobs a lane may hold. A sixteenth is reserved, so batches with ordinary flows get less.
 func (m *Model) laneLimit(fresh map[job.Flow]int) int {
 	for flow := range fresh {
 		if !flow.Reserved() {
@@ -203,14 +201,13 @@ func (m *Model) addJob(j engine.NewJob, id job.ID, due int64) {
 	}
 }
 
-// LookupWindow reads the job of a window.
 func (m *Model) LookupWindow(_ context.Context, _ int, key string) (job.ID, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.windowJob(key), nil
 }
 
-// windowJob is the job of a window that is still remembered; empty: none.
+// windowJob returns the job of a window that has not expired; empty: none.
 func (m *Model) windowJob(key string) job.ID {
 	if w := m.windows[key]; w.expires > m.now() {
 		return w.id
@@ -218,14 +215,14 @@ func (m *Model) windowJob(key string) job.ID {
 	return ""
 }
 
-// leaveWindow lets no one join a job any more.
+// leaveWindow deletes a window if it holds this job, so that no task joins the job any more.
 func (m *Model) leaveWindow(key string, id job.ID) {
 	if key != "" && m.windowJob(key) == id {
 		delete(m.windows, key)
 	}
 }
 
-// WaitBell waits a little: the model has no bell, its users poll.
+// WaitBell waits at most 20 ms: the double has no wake-ups, its users poll.
 func (m *Model) WaitBell(ctx context.Context, _ int, _ job.Channel, d time.Duration) error {
 	timer := time.NewTimer(min(d, modelPoll))
 	defer timer.Stop()

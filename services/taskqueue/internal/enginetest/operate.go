@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Browse lists the members of a range after a place in it.
 func (m *Model) Browse(_ context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +55,6 @@ func (m *Model) members(x engine.Range) map[job.ID]int64 {
 	return list
 }
 
-// Ahead counts what waits for a later time, by hour.
 func (m *Model) Ahead(_ context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,7 +72,7 @@ func (m *Model) Ahead(_ context.Context, shard int, l job.Lane, first time.Time,
 	return a, nil
 }
 
-// Pause pauses a target, as far as claimers ask.
+// Pause stores the pause; only callers that read Paused are affected.
 func (m *Model) Pause(_ context.Context, t engine.Target, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,7 +82,6 @@ func (m *Model) Pause(_ context.Context, t engine.Target, at time.Time) error {
 	return nil
 }
 
-// Resume ends the pause of a target.
 func (m *Model) Resume(_ context.Context, t engine.Target) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,17 +89,16 @@ func (m *Model) Resume(_ context.Context, t engine.Target) error {
 	return nil
 }
 
-// Paused tells since when the paused targets are.
 func (m *Model) Paused(context.Context, int) (map[engine.Target]time.Time, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.paused), nil
 }
 
-// Memory implements what measures the queue: a process has no limit of its own.
+// Memory returns 0, as for a Redis without a memory limit.
 func (m *Model) Memory(context.Context) (float64, error) { return 0, nil }
 
-// FlowSizes counts the bytes of waiting jobs by flow.
+// FlowSizes returns exact numbers, not estimates.
 func (m *Model) FlowSizes(_ context.Context, shard, least int) (map[job.Flow]int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -124,7 +120,7 @@ func (m *Model) FlowSizes(_ context.Context, shard, least int) (map[job.Flow]int
 	return sizes, nil
 }
 
-// NoteFlowBytes and FlowBytes are for several processes: the double has one, which always leads.
+// NoteFlowBytes stores sizes for FlowBytes, without an expiry.
 func (m *Model) NoteFlowBytes(_ context.Context, sizes map[job.Flow]int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,7 +128,6 @@ func (m *Model) NoteFlowBytes(_ context.Context, sizes map[job.Flow]int64) error
 	return nil
 }
 
-// FlowBytes knows nothing.
 func (m *Model) FlowBytes(context.Context) (map[job.Flow]int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Groups lists the groups that have parked jobs.
 func (m *Model) Groups(_ context.Context, shard int) ([]engine.Group, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -28,7 +27,6 @@ func (m *Model) Groups(_ context.Context, shard int) ([]engine.Group, error) {
 	return list, nil
 }
 
-// Unpark makes up to most parked jobs of a group due now.
 func (m *Model) Unpark(_ context.Context, shard int, g engine.Group, most int) (went int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,14 +50,12 @@ func (m *Model) Unpark(_ context.Context, shard int, g engine.Group, most int) (
 	return went, nil
 }
 
-// Holds returns the current pauses.
 func (m *Model) Holds(context.Context) (engine.Holds, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return engine.Holds{NowMs: m.now(), Held: maps.Clone(m.held)}, nil
 }
 
-// Hold pauses a destination.
 func (m *Model) Hold(_ context.Context, to job.Destination, d time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +74,6 @@ func (m *Model) hold(to job.Destination, d time.Duration) {
 	m.held[to] = mark
 }
 
-// TryHeld asks whether a destination may be tried now.
 func (m *Model) TryHeld(_ context.Context, to job.Destination, d time.Duration) (time.Duration, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +87,6 @@ func (m *Model) TryHeld(_ context.Context, to job.Destination, d time.Duration) 
 	return 0, nil
 }
 
-// FreeHeld ends it.
 func (m *Model) FreeHeld(_ context.Context, to job.Destination) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,12 +8,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Settle ends leases for their owners.
 func (m *Model) Settle(_ context.Context, _ int, _ job.Channel, list []engine.Settlement) ([]engine.Verdict, error) {
 	return m.settle(list, false), nil
 }
 
-// Reap ends leases that ran out.
 func (m *Model) Reap(
 	_ context.Context, _ int, _ job.Channel, _ int64, list []engine.Settlement,
 ) ([]engine.Verdict, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// jobIDs reads a documented field that holds one id or a list of them, or its alias.
+// jobIDs decodes a field with one id or a list of ids, or its alias; list reports which.
 func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool, err error) {
 	raw := value.GetJson()
 	if len(raw) == 0 {
@@ -33,7 +33,7 @@ func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool
 
 func distinctIDs(ids []string) []string {
 	if len(ids) > manage.MaxIDs {
-		return ids // refused for their number; nothing else is done with them
+		return ids // rejected later because there are too many
 	}
 	return distinct.Of(ids)
 }
@@ -69,7 +69,7 @@ func jobOf(v *manage.Job) *taskqueuev1.Job {
 	}
 }
 
-// inUTC adds the zone to a documented time, if there is one.
+// inUTC appends Z to a time of the API; an empty text stays empty.
 func inUTC(text string) string {
 	if text == "" {
 		return ""
@@ -96,7 +96,7 @@ func clockText(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format(task.TimeLayout)
 }
 
-// attempts lists past executions. The successful one is not stored: it is the record itself.
+// attempts returns the past executions. The successful one is not in the history: it is the record itself.
 func attempts(r *job.Record) []*taskqueuev1.Attempt {
 	var list []*taskqueuev1.Attempt
 	first := r.Attempts - len(r.History)
@@ -119,7 +119,7 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 	return list
 }
 
-// result is what the receiver answered, null when nothing is known.
+// result returns the receiver's response, or null when there is none.
 func result(r *job.Record) *typev1.RawJSON {
 	if r.HTTPStatus == 0 && r.MessageID == "" {
 		return nil

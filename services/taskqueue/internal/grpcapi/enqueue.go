@@ -14,7 +14,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Enqueue accepts tasks to run now.
 func (s *Server) Enqueue(ctx context.Context, in *taskqueuev1.EnqueueRequest) (*taskqueuev1.EnqueueResponse, error) {
 	r, err := s.request(ctx, in.GetLabId(), in.GetIdempotencyKey())
 	if err != nil {
@@ -24,7 +23,6 @@ func (s *Server) Enqueue(ctx context.Context, in *taskqueuev1.EnqueueRequest) (*
 	return &taskqueuev1.EnqueueResponse{Code: codeOK, JobIds: ids}, err
 }
 
-// Schedule accepts tasks to run at a time.
 func (s *Server) Schedule(ctx context.Context, in *taskqueuev1.ScheduleRequest) (*taskqueuev1.ScheduleResponse, error) {
 	r, err := s.request(ctx, in.GetLabId(), in.GetIdempotencyKey())
 	if err != nil {
@@ -51,7 +49,7 @@ func (s *Server) request(ctx context.Context, lab int64, key string) (submit.Req
 	}, err
 }
 
-// written is what the two messages of a task have in common; a null element is one without anything, which is refused.
+// written is implemented by both messages of a task. A null element is an empty task, which is rejected.
 type written interface {
 	GetTask() int32
 	GetTaskType() int32

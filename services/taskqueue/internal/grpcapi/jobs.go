@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// The documented codes of the body.
+// Codes of the response body, as documented.
 const (
 	codeOK       = 200
 	codeNotFound = 401
@@ -18,7 +18,7 @@ const (
 
 const jobNotFound = "Job not found"
 
-// GetService reports whether tasks of a kind are delivered here.
+// GetService reports why tasks of a kind are not delivered here, if so, and which laboratories are paused.
 func (s *Server) GetService(
 	ctx context.Context, in *taskqueuev1.GetServiceRequest,
 ) (*taskqueuev1.GetServiceResponse, error) {
@@ -34,7 +34,7 @@ func (s *Server) GetService(
 	}, nil
 }
 
-// JobInfo tells the state of one job or of a list.
+// JobInfo returns the state of one job or of several.
 func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*taskqueuev1.JobInfoResponse, error) {
 	caller, err := s.caller(ctx, 0)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Server) RescheduleJob(
 	return &taskqueuev1.RescheduleJobResponse{Code: codeOK, JobId: id}, nil
 }
 
-// RetryTask runs failed jobs again after two minutes.
+// RetryTask revives failed jobs; they run after two minutes.
 func (s *Server) RetryTask(
 	ctx context.Context, in *taskqueuev1.RetryTaskRequest,
 ) (*taskqueuev1.RetryTaskResponse, error) {

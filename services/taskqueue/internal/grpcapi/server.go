@@ -1,4 +1,5 @@
-// Package grpcapi is the gRPC API of the queue: it decodes, calls and encodes.
+// Package grpcapi is the gRPC API of the queue. It authorizes the caller, decodes the request, calls submit or manage,
+// and encodes the response.
 package grpcapi
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Consents records what recipients agreed to.
+// Consents records the consents of recipients.
 type Consents interface {
 	Update(ctx context.Context, caller task.Caller, u consent.Update) error
 }
@@ -25,30 +26,31 @@ type Consents interface {
 // Unserved returns why tasks of a channel and a sub-type are not delivered here; empty when they are.
 type Unserved func(c job.Channel, taskType int) string
 
-// Access says who may use the queue in addition to the services of the platform.
+// Access defines who may use the queue in addition to the services of the platform.
 type Access string
 
-// The settings of TASKQUEUE_ACCESS.
+// Values of the setting TASKQUEUE_ACCESS.
 const (
 	AccessAuthenticated Access = "authenticated" // any valid credential of the platform
 	AccessOpen          Access = "open"          // also callers without a credential
 	AccessOff           Access = "off"           // services only
 )
 
-// Server implements lab.taskqueue.v1: who may call, decoding, calling, encoding.
+// Server is the gRPC service lab.taskqueue.v1.
 type Server struct {
 	taskqueuev1.UnimplementedTaskQueueServiceServer
 	Tasks    *submit.Acceptor
 	Jobs     *manage.Jobs
-	Consents Consents // nil: the queue runs without its database
+	Consents Consents // nil: the queue runs without its database, and consents are rejected
 	Access   Access
-	Send     string // the permission that users need; empty: none
+	Send     string // permission that users need; empty: none
 	Unserved Unserved
-	// PausedLabs lists the laboratories whose tasks wait because an operator pauses them.
+	// PausedLabs returns the laboratories whose tasks wait because an operator paused them.
 	PausedLabs func() []int64
 }
 
-// AnonymousMethods are the methods that need no credential under the given access: the ones that users may call.
+// AnonymousMethods returns the methods that need no credential under the given access: all that users may call, or
+// none.
 func AnonymousMethods(a Access) []string {
 	if a != AccessOpen {
 		return nil
@@ -62,14 +64,14 @@ func AnonymousMethods(a Access) []string {
 	return names
 }
 
-// anonymousLab keeps the jobs of callers without a credential apart from those of laboratories (positive) and of
-// services without one (zero).
+// anonymousLab is the laboratory of callers without a credential. Its jobs are apart from those of laboratories
+// (positive) and of services without one (0).
 const anonymousLab = -1
 
 var errReferrer = apperr.New(apperr.Forbidden, "STAFF_ONLY",
 	"Messages and their jobs are for the staff of the laboratory and its doctors; ask the laboratory to send it")
 
-// userName is how a person is named in jobs, keys and consents. Lab users have the shortest name.
+// userName returns the name of a person in jobs, keys and consents. Only lab users have the short form user:ID.
 func userName(a authn.Actor) string {
 	if a.Kind == authn.ActorLabUser {
 		return fmt.Sprintf("user:%d", a.ID)
@@ -83,8 +85,8 @@ func refers(p authn.Principal) bool {
 	return referring || p.SessionType == authn.Organization || p.SessionType == authn.CollectionCenter
 }
 
-// caller returns who calls and for which laboratory, and refuses logins that may not use the queue. Services may do all
-// that their contracts list.
+// caller returns the caller and its laboratory, or an error for logins that may not use the queue. Services may call
+// every method that their contracts list.
 func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	p := authn.FromContext(ctx)
 	if p.Kind == authn.Service {

@@ -1,5 +1,5 @@
-// Package phone owns which telephone number a task means: a number that exists in its country by libphonenumber's
-// rules, in international form. It is pure.
+// Package phone parses the phone number of a task: a number that is valid in its country by libphonenumber's rules, in
+// international form. It is a pure function without state.
 package phone
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// Number is a telephone number that exists. The zero value is none.
+// Number is a valid phone number. The zero value is no number.
 type Number struct {
-	Country int    // country calling code, 91
-	Digits  string // with the country code, 919812345678
-	// Landline is set when the number is known to reach no mobile phone.
+	Country int    // calling code, such as 91
+	Digits  string // with the calling code: 919812345678
+	// Landline is set when the number is known to be no mobile phone.
 	Landline bool
 }
 
-// E164 writes the number as +919812345678.
+// E164 returns the number as +919812345678.
 func (n Number) E164() string { return "+" + n.Digits }
 
-// Why a text is no number. Each says to a caller what to do.
+// Reasons why a text is not accepted as a number. The texts continue a sentence for the caller.
 var (
 	ErrNone    = errors.New("is not a telephone number: write digits, with + and the country code in front if you like")
 	ErrCountry = errors.New("needs countryCode beside it, or must be a text that begins with + and the country code")
@@ -31,11 +31,11 @@ var (
 	ErrOther   = errors.New("begins with the code of another country than countryCode")
 )
 
-// reserved matches the numbers that make the mailbox fail. Their last digit chooses how: 1 temporary, 2 permanent, 3
-// slow, 4 unknown.
+// reserved matches magic numbers, which make simulated sends fail. The last digit selects how: 1 temporary, 2
+// permanent, 3 slow, 4 unknown.
 var reserved = regexp.MustCompile(`^0{5,14}[1-4]$`)
 
-// Reserved reports whether a text is a number of the mailbox. No telephone has it.
+// Reserved reports whether a text is a magic number for simulated sends. No phone has such a number.
 func Reserved(text string) bool { return reserved.MatchString(text) }
 
 // KnownCountry reports whether a calling code, 91, belongs to a country.
@@ -43,7 +43,8 @@ func KnownCountry(code int) bool { return regionOf(code) != phonenumbers.UNKNOWN
 
 func regionOf(code int) string { return phonenumbers.GetRegionCodeForCountryCode(code) }
 
-// Country is a country calling code without zeros and signs in front: 0 when there is none, -1 when it is no number.
+// Country parses a calling code, ignoring leading zeros and plus signs: 0 when the text is empty, -1 when it is no
+// number.
 func Country(text string) int {
 	text = strings.TrimLeft(text, "+0")
 	code, err := strconv.Atoi(text)
@@ -53,7 +54,7 @@ func Country(text string) int {
 	return code
 }
 
-// International reports whether a number tells its country by itself.
+// International reports whether a number begins with its calling code, after + or 00.
 func International(text string) bool {
 	return strings.HasPrefix(text, "+") || strings.HasPrefix(text, "00")
 }
@@ -63,8 +64,8 @@ var (
 	noSeparators = strings.NewReplacer(" ", "", "(", "", ")", "", ".", "", "-", "")
 )
 
-// Parse reads a number that is given with country's calling code, with or without the code or a trunk zero in front.
-// With country 0 the text itself must tell it, by + or 00.
+// Parse parses a number of a country, given by its calling code. The number may begin with the calling code or with a
+// trunk zero. With country 0 it must begin with + or 00 and its calling code.
 func Parse(country int, text string) (Number, error) {
 	if Reserved(text) {
 		return Number{Digits: text}, nil
@@ -85,7 +86,7 @@ func Parse(country int, text string) (Number, error) {
 		text = "+" + strconv.Itoa(country) + strings.TrimPrefix(text, strconv.Itoa(country))
 	}
 	national, valid := read(text, country)
-	// In countries whose numbers have many lengths, one with its code in front may also be a landline of that country.
+	// In countries with numbers of many lengths, a number with its calling code may also be a valid landline without it.
 	if with, ok := read("+"+text, country); ok && text[0] != '+' && with.Country == country && (!valid || !with.Landline) {
 		return with, nil
 	}
@@ -98,7 +99,7 @@ func Parse(country int, text string) (Number, error) {
 	return national, nil
 }
 
-// read returns a number that exists.
+// read parses a number; ok is false when it is not valid.
 func read(text string, country int) (n Number, ok bool) {
 	parsed, err := phonenumbers.Parse(text, regionOf(country))
 	if err != nil || !phonenumbers.IsValidNumber(parsed) {

@@ -1,6 +1,6 @@
-// Package seal owns the encryption at rest of what jobs carry: message bodies, one-time passwords, recipients and
-// headers. Each key is a file whose name is its id; the last one by name seals, all of them open, so that a key is
-// rotated by adding a file, and removed when no job of its time is left.
+// Package seal encrypts the payloads of jobs at rest: message bodies, one-time passwords, recipients and headers. Each
+// key is a file whose name is its id. New jobs are sealed with the last key by name, and every key opens, so that a key
+// is rotated by adding a file, and removed once no job of its time exists.
 package seal
 
 import (
@@ -22,12 +22,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// ErrNoKey reports that a job was sealed with a key that is not there. The job waits for it.
+// ErrNoKey reports that the key of a sealed job is missing. The job waits for it.
 var ErrNoKey = errors.New("the key that the job was sealed with is not among the keys")
 
 const keyBytes = 32
 
-// Ring is the keys of a deployment. A nil ring seals nothing and opens what is not sealed. Safe for concurrent use.
+// Ring holds the keys of a deployment. A nil ring seals nothing, and opens only jobs that are not sealed. Safe for
+// concurrent use.
 type Ring struct {
 	files   fs.FS
 	current atomic.Pointer[keys]
@@ -38,13 +39,13 @@ type keys struct {
 	newest string
 }
 
-// NewRing reads the keys: files of 32 bytes in base64, as `openssl rand -base64 32` writes them.
+// NewRing returns a ring with the keys in files: 32 bytes in base64 each, as `openssl rand -base64 32` writes them.
 func NewRing(files fs.FS) (*Ring, error) {
 	r := &Ring{files: files}
 	return r, r.Reload()
 }
 
-// Reload reads the keys again. When one cannot be read, the ring stays as it is.
+// Reload reads the keys again. After an error the ring keeps its keys.
 func (r *Ring) Reload() error {
 	entries, err := fs.ReadDir(r.files, ".")
 	if err != nil {
@@ -52,7 +53,7 @@ func (r *Ring) Reload() error {
 	}
 	all := map[string]cipher.AEAD{}
 	for _, e := range entries {
-		if e.IsDir() || strings.HasPrefix(e.Name(), ".") { // Kubernetes keeps its own beside the files
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") { // directories and links that Kubernetes adds to a mounted secret
 			continue
 		}
 		if all[e.Name()], err = readKey(r.files, e.Name()); err != nil {
@@ -73,7 +74,7 @@ func readKey(files fs.FS, name string) (cipher.AEAD, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(raw)))
 	if err != nil || len(key) != keyBytes {
-		return nil, fmt.Errorf("key %s is not 32 bytes in base64", name) // never what it holds
+		return nil, fmt.Errorf("key %s is not 32 bytes in base64", name) // without the content
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -82,7 +83,7 @@ func readKey(files fs.FS, name string) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// The fields of what is sealed, and of the envelope around it.
+// Field numbers of the sealed payload, and of the envelope around it.
 const (
 	fieldData    = 1
 	fieldHeaders = 2
@@ -91,7 +92,7 @@ const (
 	fieldText    = 3
 )
 
-// Seal replaces the payload of a job by its sealed form.
+// Seal replaces the payload of a job by its sealed form. A job that is sealed already stays unchanged.
 func (r *Ring) Seal(b *job.Body, c job.Channel) {
 	if r == nil || len(b.Sealed) > 0 {
 		return
@@ -105,7 +106,7 @@ func (r *Ring) Seal(b *job.Body, c job.Channel) {
 	b.Sealed, b.Data, b.Headers = message([]byte(present.newest), nonce, text), nil, nil
 }
 
-// message is the protobuf wire form of fields that are numbered from 1.
+// message returns the protobuf wire form of fields numbered from 1.
 func message(fields ...[]byte) []byte {
 	var out []byte
 	for i, text := range fields {
@@ -114,10 +115,11 @@ func message(fields ...[]byte) []byte {
 	return out
 }
 
-// owner binds the sealed text to the laboratory: it opens in no job of another one.
+// owner returns the associated data that binds a sealed payload to its laboratory: it cannot be opened in a job of
+// another one.
 func owner(b *job.Body) []byte { return []byte("job of laboratory " + strconv.FormatInt(b.LabID, 10)) }
 
-// Open puts the payload back. A key that came meanwhile is found.
+// Open restores the payload of a sealed job. When the key is unknown, it reads the keys again.
 func (r *Ring) Open(b *job.Body) error {
 	if len(b.Sealed) == 0 {
 		return nil

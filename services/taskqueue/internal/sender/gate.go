@@ -9,21 +9,21 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// unknownDelay is how long a message waits while no one knows which senders its laboratory may name.
+// unknownDelay is how long a message waits before the rules were read.
 const unknownDelay = 30 * time.Second
 
-// Gate lets messages pass to a handler whose laboratory may name their senders at the moment of sending: a rule may
-// have been taken away since they were accepted.
+// Gate checks again at the moment of sending whether a laboratory may use the senders that a message names: a rule may
+// have been removed since the task was accepted.
 type Gate struct {
 	senders *Senders
 	next    worker.Handler
 }
 
-// NewGate makes a gate in front of next.
+// NewGate returns a Gate in front of next.
 func NewGate(senders *Senders, next worker.Handler) *Gate { return &Gate{senders: senders, next: next} }
 
-// Handle checks the senders that a message names. One that names none has the default, and what the platform sends for
-// no laboratory is its own business.
+// Handle fails a message permanently when the laboratory may not use a sender that it names. Messages that name none,
+// and those that the platform sends for no laboratory, are not checked.
 func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	channel := d.ID.Lane().Channel
 	named, err := task.Senders(channel, d.Body.Data)

@@ -1,5 +1,5 @@
-// Package sender owns which senders the tasks of a laboratory may name: from-addresses of mails, sender ids of SMS,
-// numbers of WhatsApp by the name of their provider.
+// Package sender decides which senders a laboratory's tasks may use: addresses of mails, sender ids of SMS, numbers of
+// WhatsApp by the name of their provider.
 package sender
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Rule is a row of table tq_sender: one sender that may be named.
+// Rule is a row of table tq_sender: one sender that may be used.
 type Rule struct {
 	LabID   int64  `json:"lab_id,omitempty"` // 0: of every laboratory
 	Channel string `json:"channel"`
-	Sender  string `json:"sender"` // of mails an address, @example.com for all of a domain, or a display name
-	// Several is set in a rule of its own when the installation has more than one laboratory: then a laboratory may name
-	// only senders that a rule assigns to it.
+	Sender  string `json:"sender"` // for mails an address, @example.com for a whole domain, or a display name
+	// Several is set in a rule without other fields when the installation has more than one laboratory: then a laboratory
+	// may use only senders that a rule assigns to it.
 	Several bool `json:"several,omitempty"`
 }
 
-// Source reads the rows in force.
+// Source reads the current rules.
 type Source interface {
 	Senders(ctx context.Context) ([]Rule, error)
 }
@@ -33,7 +33,7 @@ type owner struct {
 	channel string
 }
 
-// Senders are the rules in force. Safe for concurrent use, RunOnce in one loop.
+// Senders holds the current rules. Safe for concurrent use, except RunOnce.
 type Senders struct {
 	copied.Rows[Rule]
 	rules atomic.Pointer[ruleSet]
@@ -44,7 +44,7 @@ type ruleSet struct {
 	several bool
 }
 
-// New makes a set that knows no rules until RunOnce.
+// New returns Senders without rules; RunOnce reads them.
 func New(source Source, copies copied.Copies) *Senders {
 	s := &Senders{}
 	s.Rows = copied.Rows[Rule]{Name: "senders", Key: "tq:senders", Copies: copies, Read: source.Senders, Use: s.use}
@@ -65,12 +65,12 @@ func (s *Senders) use(rows []Rule) error {
 	return nil
 }
 
-// Known reports whether rules were read, perhaps none.
+// Known reports whether the rules were read; there may be none.
 func (s *Senders) Known() bool { return s.rules.Load() != nil }
 
-// Allows reports whether a laboratory's task may name a sender. With one laboratory in the installation and no rule for
-// it any sender may be named, and any display name. While no rules are known every name is allowed; it is checked again
-// before the message is sent.
+// Allows reports whether a laboratory's task may use a sender. In an installation with one laboratory, any display name
+// is allowed, and any sender if there is no rule for it. Before the rules are read everything is allowed; the Gate
+// checks again before the message is sent.
 func (s *Senders) Allows(c job.Channel, lab int64, named task.Sender) bool {
 	known := s.rules.Load()
 	if known == nil || named.Display && !known.several {

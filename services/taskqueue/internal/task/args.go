@@ -11,7 +11,7 @@ import (
 
 var errArgs = errors.New("args is not an object")
 
-// ArgsInBody reports whether args travel as the JSON body: as isBody says, else by method.
+// ArgsInBody reports whether args are sent as the JSON body: as isBody says, else for POST and PUT.
 func (d *Webhook) ArgsInBody(method string) bool {
 	if len(d.IsBody) > 0 && string(d.IsBody) != "null" {
 		return job.Flag(d.IsBody)
@@ -19,8 +19,8 @@ func (d *Webhook) ArgsInBody(method string) bool {
 	return method == "POST" || method == "PUT"
 }
 
-// WithArgs returns u with the members of args appended to its own query, which stays as its caller wrote it, since it
-// may be signed: text as it is, null as empty, objects and arrays as JSON.
+// WithArgs returns u with the members of args appended to its query: texts unchanged, null as empty, objects and arrays
+// as JSON. The query that the caller wrote is kept as it is, because it may be signed.
 func WithArgs(u *url.URL, args json.RawMessage) (*url.URL, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(args, &members) != nil {
@@ -42,16 +42,16 @@ func WithArgs(u *url.URL, args json.RawMessage) (*url.URL, error) {
 	return &with, nil
 }
 
-// queryText is the value of a member of args in a query.
+// queryText returns the value of a member of args for the query.
 func queryText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return text // also null, which leaves text empty
+		return text // null leaves text empty
 	}
 	return string(raw)
 }
 
-// Method is the HTTP method of a webhook's sub-type.
+// Method returns the HTTP method of a webhook's sub-type.
 func Method(taskType int) string {
 	switch taskType {
 	case WebhookPost:

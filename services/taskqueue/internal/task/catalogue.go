@@ -1,5 +1,5 @@
-// Package task owns the catalogue of tasks (task, task_type, default priority), the shape of each payload, and who
-// submits. It knows no store.
+// Package task holds the catalogue of tasks (task, task_type, default priority), the types of their payloads, and the
+// caller of a request. It uses no store.
 package task
 
 import (
@@ -10,33 +10,33 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// TimeLayout is how every time of the interface is written, in UTC.
+// TimeLayout is the layout of all times in the API, in UTC.
 const TimeLayout = "2006-01-02T15:04:05"
 
-// Horizon and PasswordHorizon are how far ahead a task, and a one-time password, may be scheduled.
+// Horizon and PasswordHorizon are how far ahead a task may be scheduled, and a one-time password.
 const (
 	Horizon         = 366 * 24 * time.Hour
 	PasswordHorizon = time.Hour
 )
 
-// ParseTime reads a documented time; a trailing Z is accepted, any other zone is not.
+// ParseTime parses a time of the API. A trailing Z is accepted, other zones are not.
 func ParseTime(text string) (time.Time, error) {
 	return time.Parse(TimeLayout, strings.TrimSuffix(text, "Z"))
 }
 
-// Caller is who submits.
+// Caller is the principal that submits tasks.
 type Caller struct {
 	LabID int64  // 0: an internal service that acts for none
 	Name  string // "user:77" is a lab user, "doctor:77", "service:rerun"
-	// Instrument is set for the token of an instrument interface, which may send webhooks and nothing to people.
+	// Instrument is set for the token of an instrument interface, which may send webhooks but no messages to persons.
 	Instrument bool
-	Internal   bool // a service of the platform: internal origins are allowed, and the jobs of all laboratories
+	Internal   bool // a service of the platform: it may use internal origins and read the jobs of all laboratories
 }
 
-// Sees reports whether the jobs of a laboratory exist for the caller.
+// Sees reports whether the caller may read jobs of a laboratory.
 func (c Caller) Sees(lab int64) bool { return c.Internal || lab == c.LabID }
 
-// Kind is one row of the documented table.
+// Kind is one row of the documented table of tasks.
 type Kind struct {
 	Task, Type int
 	Channel    job.Channel
@@ -44,7 +44,7 @@ type Kind struct {
 	name       string
 }
 
-// kinds are the rows. There is no task 5.
+// kinds is the documented table. There is no task 5.
 var kinds = []Kind{
 	{1, 1, job.SMS, job.High, "OTP"},
 	{1, 2, job.SMS, job.Low, "App Links"},
@@ -73,7 +73,7 @@ var kinds = []Kind{
 	{6, 2, job.WhatsApp, job.Moderate, "Billing Report"},
 }
 
-// The sub-types of a webhook task.
+// Sub-types of a webhook task.
 const (
 	WebhookGet    = 1
 	WebhookPost   = 2
@@ -81,26 +81,26 @@ const (
 	WebhookDelete = 4
 )
 
-// OneTimePassword reports whether the messages are worthless when late.
+// OneTimePassword reports whether the task sends a one-time password, which is useless when it is late.
 func (k Kind) OneTimePassword() bool { return k.Task == 1 && k.Type == 1 }
 
-// Notice reports whether the messages are about reports: the kind of urgent notices.
+// Notice reports whether the task is a notice about a report, the only kind that can be urgent.
 func (k Kind) Notice() bool { return k.Channel == job.Push && k.Type == 1 }
 
 // NoticeCaller is the only caller whose notices may be urgent.
 const NoticeCaller = "service:notifications"
 
-// Notices reports whether the caller is the service that sends notices. Only a service token names it: the name of a
-// person has another form, and no other service can claim it.
+// Notices reports whether the caller is the notification service. The name is safe: only a service token has this form
+// of name, and no other service can have it.
 func (c Caller) Notices() bool { return c.Internal && c.Name == NoticeCaller }
 
-// Name is the documented name of a sub-type, for the outbox; empty when there is none.
+// Name returns the documented name of a sub-type, for the outbox; empty when it has none.
 func Name(taskNumber, taskType int) string {
 	row, _, _ := Find(taskNumber, taskType)
 	return row.name
 }
 
-// Find returns the row of a pair; known reports whether the task number exists at all.
+// Find returns the row of a task and sub-type. known reports whether the task number exists at all.
 func Find(taskNumber, taskType int) (row Kind, found, known bool) {
 	for _, k := range kinds {
 		known = known || k.Task == taskNumber
@@ -111,10 +111,10 @@ func Find(taskNumber, taskType int) (row Kind, found, known bool) {
 	return Kind{}, false, known
 }
 
-// Mapping is the payload of a dictionary mapping, a task of its own kind: number 0, which /queue/ does not take.
+// Mapping is the payload of a dictionary mapping. It is a job with task number 0, which /queue/ does not accept.
 type Mapping struct {
 	Keyword string          `json:"keyword"`
 	Data    json.RawMessage `json:"data"`
-	// Position is among the mappings of the same keyword in one request: the last one wins.
+	// Position orders the mappings of the same keyword in one request: the last one wins.
 	Position int64 `json:"position,omitempty"`
 }

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// Limits of the headers of a webhook task, both sources together.
+// Limits of the headers of a webhook task, from both places together.
 const (
 	maxHeaders     = 20
 	maxHeaderBytes = 8 << 10
 )
 
-// reserved headers belong to the connection, the edge or the queue; callers may not set them.
+// reserved reports whether a header belongs to the connection, the edge or the queue, so that callers may not set it.
 func reserved(name string) bool {
 	name = strings.ToLower(name)
 	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
@@ -25,8 +25,9 @@ func reserved(name string) bool {
 			"accept-encoding", "x-is-internal-request", "x-job-id", "idempotency-key", "x-real-ip"}, name)
 }
 
-// MergeHeaders joins the two places that may name headers; data wins. Reserved names are dropped, as the
-// documentation says; names and values that HTTP does not allow are a problem to report.
+// MergeHeaders merges the headers from the two places of a task; those in data win. Reserved names are dropped, as the
+// API documents. problem is a message for the caller about names and values that HTTP does not allow, or limits that
+// are exceeded.
 func MergeHeaders(outer, data map[string]string) (merged map[string]string, problem string) {
 	merged = make(map[string]string, len(outer)+len(data))
 	size := 0

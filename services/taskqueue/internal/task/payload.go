@@ -15,14 +15,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
 
-// Digits is a number that callers write as a JSON integer or as a digit string; leading zeros are kept.
+// Digits is a number that callers send as a JSON integer or as a string of digits; leading zeros are kept.
 type Digits string
 
-// Telephone is a telephone number as callers write it: a JSON integer or a string, which may begin with + and hold
-// the separators that people write.
+// Telephone is a phone number as callers send it: a JSON integer, or a string that may begin with + and contain the
+// usual separators.
 type Telephone string
 
-// UnmarshalJSON accepts 9812345678, "09812345678" and "+91 98123-45678". Whether such a number exists is judged later.
+// UnmarshalJSON accepts 9812345678, "09812345678" and "+91 98123-45678". It does not check whether the number exists.
 func (t *Telephone) UnmarshalJSON(raw []byte) error {
 	text, allowed := string(raw), "0123456789"
 	if raw[0] == '"' {
@@ -43,13 +43,13 @@ func (t *Telephone) UnmarshalJSON(raw []byte) error {
 
 const maxTelephone = 30
 
-// Recipient is whom an SMS or a WhatsApp message is for.
+// Recipient is the recipient of an SMS or a WhatsApp message.
 type Recipient struct {
 	Contact     Telephone `json:"contact"`
 	CountryCode Digits    `json:"countryCode"`
 }
 
-// Number is the telephone number that a task means. country is the calling code for one that has none; 0: there is no
+// Number returns the phone number of the recipient. country is the calling code for numbers without one; 0: there is no
 // default.
 func (r Recipient) Number(country int) (phone.Number, error) {
 	own := phone.Country(string(r.CountryCode))
@@ -59,7 +59,7 @@ func (r Recipient) Number(country int) (phone.Number, error) {
 	return phone.Parse(own, string(r.Contact))
 }
 
-// Accepted is the number of an accepted task, or the failure of one that no telephone has.
+// Accepted returns the phone number of an accepted task, or a permanent failure when it is not valid.
 func (r Recipient) Accepted() (phone.Number, error) {
 	to, err := r.Number(0)
 	if err != nil {
@@ -83,8 +83,9 @@ func (d *Digits) UnmarshalJSON(raw []byte) error {
 
 var errDigits = errors.New("must be digits")
 
-// WithRecipient returns data with its contact as a national number and its countryCode, in the form that every release
-// reads alike; the other members stay as they are. Data that says the same already, or has no number, is returned.
+// WithRecipient returns data with to as national number in contact and calling code in countryCode, a form that every
+// release reads in the same way. Other members are unchanged. It returns data itself when it has this form already, or
+// when to is zero.
 func WithRecipient(data []byte, to phone.Number) []byte {
 	var members map[string]json.RawMessage
 	if to.Country == 0 || json.Unmarshal(data, &members) != nil {
@@ -133,7 +134,7 @@ type Email struct {
 	CallbackURL string          `json:"callback_url"`
 }
 
-// HTML is the text of a mail.
+// HTML returns the text of a mail.
 func (d *Email) HTML() string {
 	if job.Flag(d.IsTemplate) {
 		return d.Template
@@ -182,7 +183,7 @@ type WhatsApp struct {
 	CallbackURL string   `json:"callback_url"`
 }
 
-// Decode reads data into dst; the returned field is the payload field at fault.
+// Decode decodes data into dst. After an error it returns the invalid field and a message for the caller.
 func Decode(data []byte, dst any) (field, message string) {
 	err := json.Unmarshal(data, dst)
 	if err == nil {
@@ -198,8 +199,8 @@ func Decode(data []byte, dst any) (field, message string) {
 	return "data", "data is not valid JSON for this task"
 }
 
-// misspelt names a member of data whose name resembles one of the payload: a countrycode that is left out sends a
-// message to another country.
+// misspelt returns a member of data whose name resembles a member of the payload. Such a member must not be ignored:
+// with a wrong countrycode the message would go to another country.
 func misspelt(data []byte, payload any) (field, message string) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {
@@ -214,7 +215,7 @@ func misspelt(data []byte, payload any) (field, message string) {
 	return "", ""
 }
 
-// memberNames are the names of a payload's members.
+// memberNames returns the JSON names of a payload's members.
 func memberNames(t reflect.Type) (names []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)

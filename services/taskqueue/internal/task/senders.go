@@ -8,15 +8,16 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Sender is a member of a task's data that names who sends.
+// Sender is a sender that a task names, with the field that names it.
 type Sender struct {
 	Field, Name string
-	// Display is set for a name that is shown beside the address of a mail.
+	// Display is set for a display name, which mail programs show beside the address.
 	Display bool
 }
 
-// Senders lists whom a task names as its sender: the address and the display name of a mail, the sender id and the
-// provider of an SMS, the provider of a WhatsApp message. A provider counts, because its row has a number of its own.
+// Senders returns the senders that a task names: the address and the display name of a mail, the sender id and the
+// provider of an SMS, the provider of a WhatsApp message. A provider counts as sender, because its row has a number of
+// its own.
 func Senders(c job.Channel, data []byte) (list []Sender, err error) {
 	switch c {
 	case job.SMS:
@@ -33,7 +34,7 @@ func Senders(c job.Channel, data []byte) (list []Sender, err error) {
 		if address, wrong := mail.ParseAddress(d.SenderEmail); wrong == nil {
 			list = []Sender{
 				{Field: "data.sender_email", Name: address.Address},
-				{Field: "data.sender_email", Name: address.Name, Display: true}, // it is shown in Reply-To
+				{Field: "data.sender_email", Name: address.Name, Display: true}, // shown in Reply-To
 			}
 		}
 		list = append(list, Sender{Field: "data.sender_name", Name: d.SenderName, Display: true})

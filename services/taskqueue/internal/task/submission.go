@@ -2,18 +2,18 @@ package task
 
 import "encoding/json"
 
-// Submission is a task as its caller wrote it, before it is checked.
+// Submission is a task as the caller sent it, before validation.
 type Submission struct {
 	Task, Type int
-	Data       json.RawMessage // the payload
+	Data       json.RawMessage // payload of the task
 	Headers    map[string]string
 	LogTag     string
-	// The callback URLs, for each end of the job or one of them.
+	// URLs for callbacks about every end of the job, its success, or its failure.
 	Subscribe, OnSuccess, OnFailure string
-	Priority                        *int // nil: that of the catalogue
-	Retry                           *int // nil: the default
+	Priority                        *int // nil: priority of the catalogue
+	Retry                           *int // nil: job.DefaultRetry
 	WindowKey                       string
-	Override                        bool // replaces the task of the same window
-	// Due is when to run, in TimeLayout.
+	Override                        bool // replace the waiting job of the same window
+	// Due is the time at which to run, in TimeLayout.
 	Due string
 }

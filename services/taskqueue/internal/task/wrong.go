@@ -6,20 +6,20 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Wrong collects the wrong fields of a request.
+// Wrong collects the invalid fields of a request.
 type Wrong struct {
-	Index  int // of the wrong element; -1: the request is none of several
+	Index  int // position of the element with invalid fields; -1: the request is a single element
 	Fields []apperr.Field
 }
 
-// If notes a field when is.
+// If adds a field when is is true.
 func (w *Wrong) If(is bool, name, format string, args ...any) {
 	if is {
 		w.Fields = append(w.Fields, apperr.Field{Index: w.Index, Name: name, Message: fmt.Sprintf(format, args...)})
 	}
 }
 
-// Err refuses the request when any field is wrong.
+// Err returns an error with all fields; nil when there are none.
 func (w *Wrong) Err() error {
 	if len(w.Fields) == 0 {
 		return nil

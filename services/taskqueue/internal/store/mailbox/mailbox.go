@@ -1,6 +1,6 @@
-// Package mailbox owns the mailbox of development: the last messages of every channel, rendered as a provider would
-// get them, kept in the queue's Redis for a day. The messages hold patient data:
-// it is refused in production unless an operator insists.
+// Package mailbox stores the last messages of every channel for development, rendered as a provider would receive them,
+// in the queue's Redis for a day. The messages contain patient data: production refuses the mailbox unless an operator
+// allows it.
 package mailbox
 
 import (
@@ -20,20 +20,20 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Limits of the store.
+// Limits of the stored messages.
 const (
 	MaxMessages = 1000
 	Keep        = 24 * time.Hour
 	storeKey    = "tq:outbox"
 )
 
-// Header is one header of a message, in display order.
+// Header is one header of a message; headers are in display order.
 type Header struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Message is one delivery as it would leave, or left, the house.
+// Message is one delivery as it was sent, or as it would be sent.
 type Message struct {
 	JobID      string   `json:"job_id"`
 	Channel    string   `json:"channel"`
@@ -54,7 +54,7 @@ type Message struct {
 	Notes      []string `json:"notes,omitempty"` // segments, encoding, attachments
 }
 
-// Of returns m as the message of a delivery that ended with err.
+// Of returns m with the job, time and outcome of a delivery that ended with err.
 func (m Message) Of(d worker.Delivery, at time.Time, err error) Message {
 	m.JobID, m.Channel, m.Kind = string(d.ID), d.ID.Lane().Channel.String(), task.Name(d.Body.Task, d.Body.TaskType)
 	m.LabID, m.Attempt, m.AtMs, m.Outcome = d.Body.LabID, d.Attempt, at.UnixMilli(), "delivered"
@@ -64,7 +64,8 @@ func (m Message) Of(d worker.Delivery, at time.Time, err error) Message {
 	return m
 }
 
-// isFor reports whether m is of the channel and to is part of one of its recipients; empty words are of every message.
+// isFor reports whether the message is of the channel and to is part of one of its recipients. An empty argument
+// matches every message.
 func (m *Message) isFor(to, channel string) bool {
 	if channel != "" && !strings.EqualFold(channel, m.Channel) {
 		return false
@@ -79,20 +80,20 @@ const (
 	recordBatch  = 100
 )
 
-// Store keeps messages in Redis. Safe for concurrent use.
+// Store stores messages in Redis. Safe for concurrent use.
 type Store struct {
 	rdb      redis.UniversalClient
 	clock    clock.Clock
 	log      *slog.Logger
-	recorded chan *Message // not written yet
+	recorded chan *Message // recorded messages that are not written yet
 }
 
-// NewStore makes a store; the caller closes the client. Run writes what is recorded.
+// NewStore returns a store; the caller closes the client. Run writes the messages passed to Record.
 func NewStore(rdb redis.UniversalClient, clk clock.Clock, log *slog.Logger) *Store {
 	return &Store{rdb: rdb, clock: clk, log: log, recorded: make(chan *Message, recordBuffer)}
 }
 
-// Add keeps messages, the last one newest.
+// Add stores messages, the last one as the newest.
 func (s *Store) Add(ctx context.Context, list ...Message) error {
 	values := make([]any, 0, len(list))
 	for i := range list {
@@ -114,7 +115,8 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 	return nil
 }
 
-// List returns the messages of the last day, newest first: all, or those to a recipient or of a channel.
+// List returns the messages of the last day, newest first. A non-empty to or channel selects the messages of a
+// recipient or channel.
 func (s *Store) List(ctx context.Context, to, channel string) ([]Message, error) {
 	values, err := s.rdb.LRange(ctx, storeKey, 0, MaxMessages-1).Result()
 	if err != nil {
@@ -132,7 +134,7 @@ func (s *Store) List(ctx context.Context, to, channel string) ([]Message, error)
 	return list, nil
 }
 
-// Clear forgets all messages.
+// Clear deletes all messages.
 func (s *Store) Clear(ctx context.Context) error {
 	if err := s.rdb.Del(ctx, storeKey).Err(); err != nil {
 		return fmt.Errorf("clear the mailbox: %w", err)
@@ -140,8 +142,8 @@ func (s *Store) Clear(ctx context.Context) error {
 	return nil
 }
 
-// Record keeps a copy of a webhook in the background, so that this never slows a delivery; what does not fit is
-// dropped, newest first.
+// Record queues a copy of a webhook for Run and never blocks, so that it does not slow deliveries. When the buffer is
+// full the copy is dropped.
 func (s *Store) Record(m Message) {
 	select {
 	case s.recorded <- &m:
@@ -149,7 +151,8 @@ func (s *Store) Record(m Message) {
 	}
 }
 
-// Run writes what is recorded until ctx ends, then what is left. What was taken is written even if ctx ends meanwhile.
+// Run writes recorded messages until ctx ends, and then the rest. A message that was taken is written even if ctx ends
+// meanwhile.
 func (s *Store) Run(ctx context.Context) error {
 	lasting := context.WithoutCancel(ctx)
 	for {
@@ -165,7 +168,7 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// write keeps a message together with all that came while the last ones were written.
+// write stores a message together with those that were recorded during the previous write.
 func (s *Store) write(ctx context.Context, first *Message) {
 	batch := []Message{*first}
 	for len(s.recorded) > 0 && len(batch) < recordBatch {

@@ -16,8 +16,9 @@ const (
  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
-// Record appends a change to the ledger whatsapp_consent_log and makes it the present state, whatsapp_consent, in one
-// transaction. The state's row is locked first, so that the ledger's last line of a key is its state.
+// Record appends a change to the ledger whatsapp_consent_log and makes it the current state in whatsapp_consent, in one
+// transaction. It locks the row of the state first, so that the state always equals the last line of the ledger for its
+// key.
 func (s *Store) Record(ctx context.Context, c consent.Change) error {
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, upsertConsent, c.LabID, c.CacheKey, c.Type, string(c.Details), c.AtMs); err != nil {
@@ -35,7 +36,8 @@ func (s *Store) Record(ctx context.Context, c consent.Change) error {
 
 const selectConsent = "SELECT type FROM whatsapp_consent WHERE lab_id = ? AND cache_key = ?"
 
-// Allowed reports whether the present consent of a key in a laboratory is an opt-in; without any it is not.
+// Allowed reports whether the current consent of a key in a laboratory is an opt-in. Without a consent it returns
+// false.
 func (s *Store) Allowed(ctx context.Context, labID int64, cacheKey string) (bool, error) {
 	kind := ""
 	scan := func(rows *sql.Rows) error { return rows.Scan(&kind) }

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 )
 
-// NULL and 0 both mean "every".
+// In these columns NULL and 0 both mean "every".
 const (
 	selectProviders = `SELECT id, channel, COALESCE(task_type, 0), COALESCE(country_code, 0), provider, position, settings, is_disabled
 FROM tq_provider ORDER BY id`
@@ -19,16 +19,15 @@ FROM tq_provider ORDER BY id`
 ORDER BY id DESC`
 )
 
-// Providers lists all rows of tq_provider by id, disabled ones included. They are settings of the deployment, of no
-// laboratory.
+// Providers returns all rows of tq_provider by id, disabled ones included. They apply to the whole deployment.
 func (s *Store) Providers(ctx context.Context) ([]route.Row, error) {
 	return list(ctx, s, "providers", selectProviders, func(r *route.Row) []any {
 		return []any{&r.ID, &r.Channel, &r.TaskType, &r.CountryCode, &r.Provider, &r.Position, &r.Settings, &r.Disabled}
 	})
 }
 
-// Senders lists the rules of tq_sender of all laboratories that are in force. They are settings of the deployment; the
-// laboratory is part of each.
+// Senders returns the enabled rules of tq_sender of all laboratories, and a rule with Several when there is more than
+// one laboratory.
 func (s *Store) Senders(ctx context.Context) ([]sender.Rule, error) {
 	rules, err := list(ctx, s, "senders", selectSenders, func(r *sender.Rule) []any {
 		return []any{&r.LabID, &r.Channel, &r.Sender}
@@ -38,7 +37,7 @@ func (s *Store) Senders(ctx context.Context) ([]sender.Rule, error) {
 	}
 	labs, err := list(ctx, s, "laboratories", "SELECT id FROM labs LIMIT 2", func(id *int64) []any { return []any{id} })
 	if mysqldb.IsNoTable(err) {
-		return rules, nil // a queue without a platform
+		return rules, nil // the queue runs without a platform
 	}
 	if len(labs) > 1 {
 		rules = append(rules, sender.Rule{Several: true})
@@ -46,15 +45,14 @@ func (s *Store) Senders(ctx context.Context) ([]sender.Rule, error) {
 	return rules, err
 }
 
-// Subscribers lists the secrets of tq_webhook_secret of all receivers that are in force, the newest first. They are
-// settings of the deployment; the laboratory is part of each.
+// Subscribers returns the enabled secrets of tq_webhook_secret for all laboratories and receivers, the newest first.
 func (s *Store) Subscribers(ctx context.Context) ([]webhook.Subscriber, error) {
 	return list(ctx, s, "webhook secrets", selectSubscribers, func(r *webhook.Subscriber) []any {
 		return []any{&r.LabID, &r.Origin, &r.Secret}
 	})
 }
 
-// list reads rows into the fields of one each.
+// list reads all rows of a query, each into the fields of one Row.
 func list[Row any](ctx context.Context, s *Store, what, query string, fields func(*Row) []any) (all []Row, err error) {
 	err = s.each(ctx, what, query, nil, func(rows *sql.Rows) error {
 		var one Row

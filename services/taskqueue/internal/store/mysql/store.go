@@ -1,5 +1,6 @@
-// Package mysql owns the SQL of the task queue: the archive of ended jobs, the consents, the dictionary mappings, and
-// the settings that are rows: providers, senders, secrets of receivers. Nothing on the way of a job needs it.
+// Package mysql holds the SQL of the task queue: the archive of finished jobs, the consents, the dictionary mappings,
+// and the settings stored as rows (providers, senders, secrets of receivers). Jobs can be accepted and delivered
+// without it.
 package mysql
 
 import (
@@ -20,10 +21,10 @@ import (
 // Store reads and writes the tables of the queue. Safe for concurrent use.
 type Store struct{ db *sql.DB }
 
-// New makes a store over db, which stays the caller's to close.
+// New returns a store over db, which the caller closes.
 func New(db *sql.DB) *Store { return &Store{db: db} }
 
-// Ready reports whether the database answers and has the service's tables.
+// Ready returns nil when the database responds and has the service's tables.
 func (s *Store) Ready(ctx context.Context) error {
 	return mysqldb.CheckSchemas(ctx, s.db, migrations.Schemas())
 }
@@ -38,7 +39,7 @@ func (s *Store) each(ctx context.Context, what, query string, args []any, scan f
 
 const awayRetry = 5 * time.Second
 
-// away translates a database that does not answer, or has no tables yet, into what callers may repeat.
+// away converts errors of a database that is unavailable, or has no tables yet, to a temporary error for callers.
 func away(err error) error {
 	if err == nil || !cannotBeUsed(err) {
 		return err
@@ -47,14 +48,14 @@ func away(err error) error {
 		"The task queue's database does not answer; try again in a few seconds").WithRetryAfter(awayRetry).WithCause(err)
 }
 
-// cannotBeUsed reports whether the database cannot be used at the moment, whatever is asked of it.
+// cannotBeUsed reports whether err means that no statement would succeed now.
 func cannotBeUsed(err error) bool {
 	return mysqldb.IsUnavailable(err) || mysqldb.IsNoTable(err) ||
 		errors.Is(err, mysqldb.ErrCommitUnknown) || errors.Is(err, context.DeadlineExceeded) ||
-		answers(err, 1044, 1045, 1049, 1698) // access or the database itself: its operator fixes it, the jobs wait
+		answers(err, 1044, 1045, 1049, 1698) // no access, or no such database: an operator fixes it while the jobs wait
 }
 
-// answers reports whether err is the server's answer with one of these numbers.
+// answers reports whether err is a server error with one of these numbers.
 func answers(err error, numbers ...uint16) bool {
 	var answer *mysql.MySQLError
 	return errors.As(err, &answer) && slices.Contains(numbers, answer.Number)

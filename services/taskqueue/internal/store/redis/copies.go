@@ -1,4 +1,4 @@
-// Package redis keeps copies of the rows of the database in the Redis of the queue.
+// Package redis stores copies of database rows in the queue's Redis.
 package redis
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
 )
 
-// Copies are values that every process reads, without an end.
+// Copies is a key-value store for all processes. Values do not expire.
 type Copies struct{ Client redis.UniversalClient }
 
 var _ copied.Copies = Copies{}
 
-// Get returns nil for a key that no process has set.
+// Get returns nil for a key that was never set.
 func (c Copies) Get(ctx context.Context, key string) ([]byte, error) {
 	value, err := c.Client.Get(ctx, key).Bytes()
 	if errors.Is(err, redis.Nil) {
@@ -24,7 +24,6 @@ func (c Copies) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// Set replaces the value.
 func (c Copies) Set(ctx context.Context, key string, value []byte) error {
 	return c.Client.Set(ctx, key, value, 0).Err()
 }

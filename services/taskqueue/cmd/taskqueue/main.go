@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
-// version is set at build time by -ldflags.
+// version is set by the build.
 var version = "dev"
 
 func main() {

@@ -22,8 +22,8 @@ type Gate struct {
 // NewGate returns a Gate in front of next.
 func NewGate(senders *Senders, next worker.Handler) *Gate { return &Gate{senders: senders, next: next} }
 
-// Handle fails a message permanently when the laboratory may not use a sender that it names. Messages that name none,
-// and those that the platform sends for no laboratory, are not checked.
+// Handle fails a message permanently when the laboratory may not use a sender that it names. It does not check messages
+// that name none, nor messages that the platform sends for no laboratory.
 func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	channel := d.ID.Lane().Channel
 	named, err := task.Senders(channel, d.Body.Data)

@@ -11,7 +11,7 @@ import (
 )
 
 // Pool holds the slots of a channel, shared by the fetchers of all shards, so that the slots of a flow on other shards
-// count as well. It lets the fetchers claim in turn and wakes those that wait for slots.
+// count as well. It lets the fetchers claim in turn and wakes fetchers that wait for slots.
 type Pool struct {
 	total  int
 	turn   chan struct{} // held by the fetcher that claims

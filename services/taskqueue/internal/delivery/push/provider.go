@@ -81,7 +81,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 func (p *Provider) Paid() bool { return false }
 
 // Handle sends to every token that was not sent to yet. The states of the tokens are returned with the result, so that
-// a retry skips those that are done.
+// a retry skips finished ones.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	r, err := newRound(d.Body)
 	if err != nil {

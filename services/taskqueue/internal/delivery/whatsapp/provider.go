@@ -69,7 +69,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 func (p *Provider) Paid() bool { return true }
 
 // Handle sends the parts of a task that were not sent yet, in order. The states of the parts are returned with the
-// result, so that a retry skips those that were sent.
+// result, so that a retry skips sent ones.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.WhatsApp
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {

@@ -9,8 +9,8 @@ import (
 // RetryAfter is how long callers are asked to wait when Redis does not respond.
 const RetryAfter = 5 * time.Second
 
-// Unavailable returns an error for callers which says that the queue's Redis cannot be reached. It returns err itself
-// when err is an error for callers already.
+// Unavailable converts err to a temporary error for callers: the queue's Redis cannot be reached. It returns err
+// unchanged when it is an error for callers already.
 func Unavailable(err error) error {
 	if _, known := apperr.From(err); known {
 		return err

@@ -168,7 +168,7 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// write stores a message together with those that were recorded during the previous write.
+// write stores a message together with all messages that were recorded during the previous write.
 func (s *Store) write(ctx context.Context, first *Message) {
 	batch := []Message{*first}
 	for len(s.recorded) > 0 && len(batch) < recordBatch {

@@ -1,5 +1,5 @@
-// Package connectors owns the committed configurations of Kafka Connect and of the two source connectors: the same
-// text for the local stack, for the supervisor and for a cluster, with ${…} where places differ.
+// Package connectors makes the configurations of Kafka Connect and of the two source connectors. The local stack, the
+// supervisor and a cluster use the same templates, in which ${…} marks what differs between them.
 package connectors
 
 import (
@@ -11,8 +11,7 @@ import (
 
 var placeholder = regexp.MustCompile(`\$\{([a-z_]+)\}`)
 
-// fill replaces every ${name} and is strict both ways: a name without a value and a value that no place wants are
-// errors.
+// fill replaces every ${name}. A name without a value is an error, and so is a value without a place.
 func fill(template string, values map[string]string) (string, error) {
 	var unknown []string
 	used := map[string]bool{}

@@ -2,15 +2,15 @@ package connectors
 
 import "strings"
 
-// Security is how the connectors' own Kafka clients, those of the history of the tables' structure, reach the brokers.
-// The runtime's clients are configured in its worker configuration.
+// Security is how the Kafka clients of the connectors reach the brokers; they store the history of table structures.
+// The clients of the runtime itself are configured in its worker configuration.
 type Security struct {
-	TLS            bool   // with certificates that the runtime's Java trusts
-	User, Password string // SASL, over TLS alone: "" without
+	TLS            bool   // the runtime's Java must trust the brokers' certificates
+	User, Password string // for SASL, which requires TLS; empty: no authentication
 	Mechanism      string // PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
 }
 
-// settings returns the settings of a Java client; a plain connection needs none.
+// settings returns the settings of a Java client; none without TLS.
 func (s Security) settings() map[string]string {
 	switch {
 	case !s.TLS:
@@ -29,7 +29,7 @@ func (s Security) settings() map[string]string {
 	}
 }
 
-// jaasQuote writes a value as the grammar of JAAS files has it.
+// jaasQuote quotes a value for a JAAS configuration.
 func jaasQuote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }

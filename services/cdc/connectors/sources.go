@@ -1,7 +1,7 @@
 package connectors
 
 import (
-	_ "embed" // the configurations
+	_ "embed" // embeds the configurations
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// The connectors. Both carry the beats of cdc_heartbeat: each its own row at first hand and the other's as well, so
-// a record of that table has the header "connector" with the name of the one that carried it.
+// Names of the connectors. Each one captures all rows of cdc_heartbeat, its own and the other one's. A record of that
+// table therefore has a header with the name of the connector that captured it.
 const (
-	Existing   = "source-existing"   // userDetails, billing, labReportRelation
-	Projection = "source-projection" // user_meta
+	Existing   = "source-existing"   // captures userDetails, billing, labReportRelation
+	Projection = "source-projection" // captures user_meta
 )
 
-// CarrierHeader is the header of a beat that names the connector that carried it.
+// CarrierHeader is the header of a heartbeat with the name of the connector that captured it.
 const CarrierHeader = "connector"
 
 //go:embed source.json
 var template string
 
-// difference is in what the connectors differ.
+// difference holds the settings that differ between the connectors.
 type difference struct {
-	serverID   string // equal ones throw each other out
+	serverID   string // must be unique: the server disconnects the older of two equal ids
 	tables     []string
-	unreadable string // what becomes of a value that cannot be read: images of user_meta are indexed as they are
+	unreadable string // action on a value that cannot be read: fail for user_meta, whose row images are indexed unchanged
 }
 
 var differences = map[string]difference{
@@ -34,7 +34,7 @@ var differences = map[string]difference{
 	Projection: {"585702", []string{"user_meta", "cdc_heartbeat"}, "fail"},
 }
 
-// Tables lists the tables whose rows are read.
+// Tables returns the captured tables.
 func Tables() []string {
 	var all []string
 	for _, of := range differences {
@@ -44,25 +44,25 @@ func Tables() []string {
 	return slices.Compact(all)
 }
 
-// Source are the values of the source connectors' configurations that differ from place to place, as the connector
-// runtime sees them.
+// Source holds the values of the connectors' configurations that differ between installations. Addresses are as the
+// connector runtime sees them.
 type Source struct {
-	MariaDB                        bool // else MySQL; each has a connector of its own
+	MariaDB                        bool // false: MySQL; each has its own connector class
 	DatabaseHost, DatabasePort     string
 	DatabaseUser, DatabasePassword string
 	Database                       string
-	DatabaseTLS                    bool   // with a certificate that the runtime's Java trusts
-	TopicPrefix                    string // Debezium's topic.prefix: without the database's name
-	Brokers                        string // host:port with commas between; for the history of the tables' structure
+	DatabaseTLS                    bool   // the runtime's Java must trust the database's certificate
+	TopicPrefix                    string // Debezium's topic.prefix, without the database's name
+	Brokers                        string // host:port, separated by commas; for the history of table structures
 	Security                       Security
-	Replication, MinInSync         int // of a topic that the connector has to make, normally none
-	HeartbeatMS                    int // how often each connector beats
+	Replication, MinInSync         int // of topics that a connector creates itself, normally none
+	HeartbeatMS                    int // interval of each connector's heartbeats
 }
 
-// connector is what differs between the connectors of the two servers.
+// connector holds what differs between the connector classes of the two database servers.
 type connector struct {
 	class  string
-	verify string // the ssl.mode that verifies the server and its name
+	verify string // the ssl.mode that verifies the certificate and the host name
 }
 
 var (
@@ -70,7 +70,7 @@ var (
 	mysqlConnector   = connector{"io.debezium.connector.mysql.MySqlConnector", "verify_identity"}
 )
 
-// Names lists the connectors in the order in which changes flow.
+// Names returns the connectors in the order in which changes flow.
 func Names() []string { return []string{Existing, Projection} }
 
 // Configurations returns the configuration of each connector by its name.

@@ -1,32 +1,32 @@
 package connectors
 
 import (
-	_ "embed" // the worker configuration
+	_ "embed" // embeds the worker configuration
 	"strconv"
 )
 
 //go:embed connect-distributed.properties
 var workerTemplate string
 
-// PasswordReference stands in a connector's configuration for the line "password=…" of a file that only the workers
-// read, in their SecretsFolder.
+// PasswordReference returns the reference to the line "password=…" of a file in the workers' SecretsFolder. A
+// connector's configuration with it does not contain the password.
 func PasswordReference(file string) string { return "${file:" + file + ":password}" }
 
-// Worker are the values of Kafka Connect's own configuration that differ from place to place.
+// Worker holds the values of Kafka Connect's own configuration that differ between installations.
 type Worker struct {
-	Brokers          string // bootstrap servers, host:port with commas between
-	Listener         string // of the admin REST, e.g. http://0.0.0.0:8083
-	AdvertisedHost   string // under which other workers reach this one
-	PluginPath       string // folder that holds the connector's folder
-	SecretsFolder    string // holds the files to which connectors may refer
-	Replication      int    // of the three internal topics
+	Brokers          string // bootstrap servers, host:port, separated by commas
+	Listener         string // address of the admin REST API, such as http://0.0.0.0:8083
+	AdvertisedHost   string // host name for requests of other workers
+	PluginPath       string // folder with the connectors' folders
+	SecretsFolder    string // folder with the files that connectors may refer to
+	Replication      int    // replication of the three internal topics
 	OffsetPartitions int
 	StatusPartitions int
-	SessionTimeoutMS int // at least 6000 with the brokers' usual limit, and above the heartbeats' 3000
+	SessionTimeoutMS int // at least 6000, the usual minimum of brokers, and above the heartbeat interval of 3000
 	RebalanceDelayMS int // 0 on one machine
 }
 
-// Properties returns the text of connect-distributed.properties.
+// Properties returns the content of connect-distributed.properties.
 func (w Worker) Properties() (string, error) {
 	return fill(workerTemplate, map[string]string{
 		"brokers": w.Brokers, "listener": w.Listener, "advertised_host": w.AdvertisedHost, "plugin_path": w.PluginPath,

@@ -1,5 +1,5 @@
-// Package indextest lends the real index of patients to the tests of its readers: the mapping, the documents
-// and the operations that the pipeline itself would send, on the engine of the tests.
+// Package indextest gives the real patient index to tests of its readers: with the mapping, the documents and the
+// operations of the pipeline, on the search engine of the tests.
 package indextest
 
 import (
@@ -12,30 +12,30 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
 )
 
-// What an index of this pipeline says of itself.
+// Metadata of an index of this pipeline.
 const (
 	VersionDomain = document.VersionDomain
 	Schema        = document.Schema
 )
 
-const batch = 1000 // operations of a bulk
+const batch = 1000 // operations per bulk request
 
 // Row is a row of user_meta.
 type Row = projection.Row
 
-// Index is an index of the test's own, with five shards behind an alias.
+// Index is an index for one test, with five shards behind an alias.
 type Index struct {
 	server *enginetest.Server
 	t      testing.TB
 }
 
-// New makes an index that is deleted when t ends.
+// New creates an index, which is deleted when t ends.
 func New(t testing.TB) *Index {
 	t.Helper()
 	return &Index{server: enginetest.Ensured(t), t: t}
 }
 
-// NewOld is New with an index of the schema before the present one, as a program before ours made it.
+// NewOld creates an index with the previous schema, as a program of the previous version does.
 func NewOld(t testing.TB) *Index {
 	t.Helper()
 	i := &Index{server: enginetest.Open(t), t: t}
@@ -43,7 +43,7 @@ func NewOld(t testing.TB) *Index {
 	return i
 }
 
-// Rebuild puts an index of the present schema with rows into the place of the live one.
+// Rebuild creates an index with the current schema and rows, and makes it the live one.
 func (i *Index) Rebuild(rows ...Row) {
 	i.t.Helper()
 	if _, _, err := i.server.CreateNext(i.t.Context()); err != nil {
@@ -55,7 +55,7 @@ func (i *Index) Rebuild(rows ...Row) {
 	}
 }
 
-// Rollback puts the index before the live one back.
+// Rollback makes the previous index the live one.
 func (i *Index) Rollback() {
 	i.t.Helper()
 	_, err := i.server.TakeOlder(i.t.Context())
@@ -70,7 +70,7 @@ func (i *Index) Rollback() {
 // URL returns the base address of the engine.
 func (i *Index) URL() string { return i.server.URL() }
 
-// Alias returns the name to search.
+// Alias returns the name that searches use.
 func (i *Index) Alias() string { return i.server.Alias }
 
 // Put writes rows as the pipeline does, the blanks of previous laboratories included, and makes them visible. A row

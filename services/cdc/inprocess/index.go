@@ -16,10 +16,10 @@ import (
 // Row is a row of user_meta.
 type Row = projection.Row
 
-// bulk is how many documents one request carries.
+// bulk is the number of documents per request.
 const bulk = 1000
 
-// Fill is Write, then makes the documents visible and merges the index's segments, as a rebuild would.
+// Fill writes rows as Write does, makes the documents visible, and merges the index's segments, as a rebuild does.
 func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 	index, err := live(client)
 	if err != nil {
@@ -31,8 +31,7 @@ func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 	return index.Compact(ctx, index.Live())
 }
 
-// Write writes the documents of rows into the live index. A row without a Rev has the Rev 1. client stays the caller's
-// to close.
+// Write writes the documents of rows into the live index. A row without a Rev gets the Rev 1. The caller closes client.
 func Write(ctx context.Context, client *elastic.Client, rows []Row) error {
 	index, err := live(client)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package inprocess lends parts of the pipeline to another program: for load generators, which measure the decoder of
-// change events without the brokers and the stores around it, and fill an index without the pipeline before it.
+// Package inprocess exposes parts of the pipeline to load generators. They measure the decoder of change events without
+// brokers and stores, and fill an index without the pipeline.
 package inprocess
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// Decode reads one message of a change topic as the consumer does: the envelope, and the columns of its images. The
-// error names what is malformed, never a value.
+// Decode decodes one message of a change topic as the consumer does: the envelope and the columns of its row images.
+// Its errors name what is malformed, and never contain a value.
 func Decode(topic string, value []byte) error {
 	c, err := envelope.Decode(change.Record{Topic: topic, Value: value})
 	if err != nil || c.Tombstone {
@@ -28,7 +28,7 @@ func Decode(topic string, value []byte) error {
 	return nil
 }
 
-// row reads the newest image of user_meta.
+// row decodes the newest image of user_meta.
 func row(c change.Change) error {
 	image := c.After
 	if image == nil {

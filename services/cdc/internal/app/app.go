@@ -29,14 +29,14 @@ const Name = "cdc"
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	p := service.Process{
 		Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg,
-		OwnHealth: true, // the interface document gives the consumer health paths of its own
+		OwnHealth: true, // the API document gives the consumer's health paths
 	}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error {
 		return (&builder{Service: s, cfg: cfg}).build()
 	})
 }
 
-// builder opens things in the order of its fields.
+// builder starts the parts of the service and holds what they share.
 type builder struct {
 	*service.Service
 	cfg Config
@@ -92,10 +92,10 @@ func (b *builder) serve() error {
 	return nil
 }
 
-// phaseTimeout is within what a probe waits for its answer.
+// phaseTimeout is shorter than the timeout of a probe.
 const phaseTimeout = time.Second
 
-// phase returns the phase for the health page, "unknown" while the database has not been asked.
+// phase returns the phase for the health page, "unknown" when the database does not respond.
 func (b *builder) phase(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package app owns the cdc process: its settings, its verbs, and the list of what runs in it.
+// Package app is the cdc process: it loads the settings, runs the verbs, and starts the parts of the service.
 package app
 
 import (
@@ -29,10 +29,10 @@ const (
 	defaultHealthPort = 8080
 )
 
-// applyAtStart is the value of CONNECTORS_APPLY with which the service writes the connectors' configurations.
+// applyAtStart is the value of CONNECTORS_APPLY that makes the service write the connectors' configurations.
 const applyAtStart = "start"
 
-// Config holds every setting of the service.
+// Config holds all settings of the service.
 type Config struct {
 	service.Config
 	DB      mysqldb.Config `envPrefix:"DB_"`
@@ -47,22 +47,22 @@ type Config struct {
 
 	// PhaseOverride forces the phase, running or migration, instead of detecting it from the column full_name.
 	PhaseOverride string `env:"PHASE_OVERRIDE"`
-	// ReconcileEvery is how long the continuous proof rests between two laboratories; 0 switches it off.
+	// ReconcileEvery is the pause of the continuous reconciliation between two laboratories; 0 turns it off.
 	ReconcileEvery time.Duration `env:"RECONCILE_EVERY" envDefault:"1m"`
 }
 
-// ConnectConfig says where the connector runtime is and with what the connectors reach their database and brokers.
+// ConnectConfig holds the addresses of the connector runtime, and how the connectors reach their database and brokers.
 type ConnectConfig struct {
-	URLs []string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"` // of the workers
-	// Apply is start: write both configurations when the service starts; or never: someone else does.
+	URLs []string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"` // addresses of the workers' REST API
+	// Apply is start (the service writes both configurations when it starts) or never (another tool does).
 	Apply    string        `env:"CONNECTORS_APPLY" envDefault:"start"`
 	DBHost   string        `env:"CONNECTOR_DB_HOST"` // default: CDC_DB_HOST
 	DBPort   int           `env:"CONNECTOR_DB_PORT"` // default: CDC_DB_PORT
 	User     string        `env:"CONNECTOR_DB_USER" envDefault:"cdc_connector"`
 	Password config.Secret `env:"CONNECTOR_DB_PASSWORD"`
-	// Brokers as the connector runtime reaches them; default: CDC_KAFKA_BROKERS.
+	// Brokers are the addresses as the connector runtime sees them; default: CDC_KAFKA_BROKERS.
 	Brokers string `env:"CONNECTOR_KAFKA_BROKERS"`
-	// Heartbeat is how often each connector beats.
+	// Heartbeat is the interval of each connector's heartbeats.
 	Heartbeat time.Duration `env:"CONNECTOR_HEARTBEAT" envDefault:"2s"`
 }
 
@@ -85,7 +85,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, nil
 }
 
-// Validate refuses what would only show once records were lost or late.
+// Validate rejects settings whose effect would only be noticed once records were lost or late.
 func (c *Config) Validate() error {
 	var problems []error
 	if c.PhaseOverride != "" && c.PhaseOverride != "running" && c.PhaseOverride != "migration" {

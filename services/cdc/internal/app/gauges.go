@@ -22,10 +22,10 @@ type gauges struct {
 
 var _ prometheus.Collector = (*gauges)(nil)
 
-// Describe sends nothing: the partitions, and so the series, change with the assignments of the group.
+// Describe sends nothing, because the series change with the partitions assigned to this process.
 func (g *gauges) Describe(chan<- *prometheus.Desc) {}
 
-// upWindow is how recent the last fetch of a consumer that is up must be.
+// upWindow is the maximum age of the last fetch of a consumer that counts as up.
 const upWindow = 30 * time.Second
 
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
@@ -51,7 +51,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		g.status.Paused().Seconds())
 }
 
-// partitions sends the lag of each partition and returns the sum of them and how many partitions are paused.
+// partitions sends the lag of each partition. It returns their sum and the number of paused partitions.
 func (g *gauges) partitions(to chan<- prometheus.Metric) (lag int64, paused int) {
 	desc := prometheus.NewDesc("cdc_partition_lag", "Unprocessed records of a partition.",
 		[]string{"topic", "partition"}, nil)

@@ -20,20 +20,20 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// tables are the values of the label topic: the tables whose topics are consumed, and other.
+// tables returns the values of the label topic: the tables whose topics are consumed, and other.
 func tables() []string {
 	return []string{
 		change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta, change.Heartbeat, "other",
 	}
 }
 
-// counters counts what the parts of the pipeline report.
+// counters holds the metrics that the parts of the pipeline report.
 type counters struct {
 	consumed, returned, processed, failed, dead, retried, ended, skipped *prometheus.CounterVec
 	letterFailures                                                       prometheus.Counter
 	batches, seconds                                                     *prometheus.HistogramVec
 
-	rows                *prometheus.CounterVec // of user_meta
+	rows                *prometheus.CounterVec // rows of user_meta
 	early, late, capped prometheus.Counter
 
 	bulkSeconds    prometheus.Histogram
@@ -127,7 +127,7 @@ func (c *counters) declareConnectors(m telemetry.Metrics) {
 	c.restarts = m.Counters("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", connector)
 }
 
-// Values of the label result.
+// Values of the label result: whether a computed row differed from the stored one.
 const (
 	written = "written"
 	equal   = "equal"

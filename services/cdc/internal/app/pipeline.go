@@ -27,7 +27,8 @@ const (
 	walkEvery = time.Second
 	walkChunk = 500
 	lateEvery = time.Second
-	// freshnessEvery is how often the brokers are asked how far the group has come; it commits once a second.
+	// freshnessEvery is how often the group's committed offsets are read from the brokers; they are committed once a
+	// second.
 	freshnessEvery = time.Second
 )
 
@@ -35,7 +36,7 @@ func (b *builder) openDatabase() (err error) {
 	if b.db, err = b.Database(b.cfg.DB); err != nil {
 		return err
 	}
-	// Without the version of the schema: the phase is what the service makes of an older one.
+	// The schema version is not checked: with an older schema the service runs in another phase.
 	if err = b.CheckDatabase("relational_database", b.cfg.DB, nil, "user_meta", "cdc_freshness"); err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (b *builder) openDatabase() (err error) {
 		materialize.Deps{Store: b.rows, Late: b.late, Observer: b.counters, Config: materialize.DefaultConfig()})
 	b.walker = materialize.NewWalker(materialize.WalkerDeps{Walks: b.rows, Phases: b.phases, Users: b.users,
 		Chunk: walkChunk, Interval: walkEvery, Log: b.Log})
-	// After the consumer, which adds to it, and before the database is closed.
+	// Closers run in reverse order: after the consumer, which still adds late patients, and before the database is closed.
 	b.Close("late patients", func(ctx context.Context) error { return b.late.Finish(ctx, b.users) })
 	b.Loop("phase", b.phases.Run)
 	b.Loop("walker", b.walker.Run)
@@ -79,7 +80,7 @@ func (b *builder) syncer() *indexsync.Sink {
 	})
 }
 
-// openConsumer adds the consumer; the stores it writes to outlive it.
+// openConsumer starts the consumer. It is stopped before the stores that it writes to are closed.
 func (b *builder) openConsumer() error {
 	producer := broker.NewProducer(b.cfg.Kafka)
 	b.Close("dead letters", producer.Close)
@@ -107,7 +108,7 @@ func (b *builder) openConsumer() error {
 		Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
 			change.UserMeta: b.syncer(), change.Heartbeat: beats},
 	})
-	host, err := os.Hostname() // a pod's name
+	host, err := os.Hostname() // in Kubernetes the pod's name
 	if err != nil {
 		return fmt.Errorf("name of this process: %w", err)
 	}
@@ -119,13 +120,13 @@ func (b *builder) openConsumer() error {
 	return nil
 }
 
-// recordsLost has every patient computed again before the consumer continues behind records that it never read.
+// recordsLost starts a full resync when the consumer has to skip records that it never read.
 func (b *builder) recordsLost(ctx context.Context) error {
 	b.counters.Lost(broker.GroupID)
 	return b.rows.Restart(ctx)
 }
 
-// watermark returns what notes the beats once the whole group has done what came before them.
+// watermark returns the part that stores heartbeats once the whole group has committed everything before them.
 func (b *builder) watermark(positions *broker.Positions) *heartbeat.Watermark {
 	topic := b.cfg.Topics.Topic
 	w := heartbeat.NewWatermark(positions, b.rows, b.indexed, map[string][]string{
@@ -136,7 +137,7 @@ func (b *builder) watermark(positions *broker.Positions) *heartbeat.Watermark {
 	return w
 }
 
-// walk lends the store to the phase, which the store itself needs.
+// walk gives the phase access to the store, which itself needs the phase.
 type walk struct{ b *builder }
 
 var _ phase.Walk = (*walk)(nil)

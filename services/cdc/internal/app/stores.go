@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// stores are what a verb works on.
+// stores are the database and the index that a verb works on.
 type stores struct {
 	db     *sql.DB
 	phases *phase.Watch
@@ -67,7 +67,8 @@ var errNotRunning = errors.New(
 		" no index may be made of them: take CDC_PHASE_OVERRIDE away, or run cdc migrate",
 )
 
-// running refuses what writes the index from rows while they are not whole.
+// running returns an error unless the phase is running. In other phases rows are incomplete, and no index may be
+// written from them.
 func (s *stores) running(ctx context.Context) error {
 	running, err := s.phases.Running(ctx)
 	if err == nil && !running {
@@ -76,13 +77,13 @@ func (s *stores) running(ctx context.Context) error {
 	return err
 }
 
-// reconciler compares rows with the index behind target.
+// reconciler returns a Reconciler of rows with the index target.
 func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users,
 		Writer: s.writer, Target: target, Config: reconcile.DefaultConfig()})
 }
 
-// lead runs work as the only one of its purpose.
+// lead runs work while it holds the lock, or returns an error when another process does.
 func (s *stores) lead(ctx context.Context, lock mysqldb.Lock, work func(context.Context) error) error {
 	led, err := mysqldb.Lead(ctx, s.db, lock, work)
 	switch {
@@ -100,14 +101,14 @@ func (s *stores) close() {
 	_ = s.db.Close()
 }
 
-// noWalk leaves the walk over all patients to the service.
+// noWalk never starts a full resync: the service does that.
 type noWalk struct{}
 
 var _ phase.Walk = (*noWalk)(nil)
 
 func (noWalk) Restart(context.Context) error { return nil }
 
-// unobserved counts nothing: a verb has no metrics.
+// unobserved is an observer without metrics, for verbs.
 type unobserved struct{}
 
 var (

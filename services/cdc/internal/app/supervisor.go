@@ -16,7 +16,7 @@ import (
 const (
 	superviseEvery = 2 * time.Second
 	structureEvery = 5 * time.Minute
-	// watchEvery is the longest piece that can be missing in what a connector carries without being noticed.
+	// watchEvery is the longest gap in what a connector captured that can remain unnoticed.
 	watchEvery = 10 * time.Second
 )
 
@@ -50,7 +50,7 @@ func (b *builder) openSupervisor() error {
 	return nil
 }
 
-// unreadable names the captured tables that the connectors cannot read.
+// unreadable returns the captured tables that the connectors cannot read.
 func (b *builder) unreadable(ctx context.Context) (list []string, err error) {
 	all, err := b.rows.UnreadableTables(ctx)
 	for _, one := range all {
@@ -61,7 +61,7 @@ func (b *builder) unreadable(ctx context.Context) (list []string, err error) {
 	return list, err
 }
 
-// noteStructure has /health say which tables the connectors cannot read.
+// noteStructure shows on /health which tables the connectors cannot read.
 func (b *builder) noteStructure(ctx context.Context) error {
 	all, err := b.rows.UnreadableTables(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (b *builder) noteStructure(ctx context.Context) error {
 	return nil
 }
 
-// superviseBy lets one process act, the same one until it ends: each keeps for itself what it restarted when. The
-// others only look.
+// superviseBy runs the supervisor in the leading process, which stays the same until it ends, because each process
+// keeps its own record of restarts. The other processes only observe.
 func superviseBy(ctx context.Context, leader *mysqldb.Leader, s *supervise.Supervisor) error {
 	led, err := leader.Run(ctx, s.RunOnce)
 	if led || err != nil {
@@ -89,7 +89,7 @@ func superviseBy(ctx context.Context, leader *mysqldb.Leader, s *supervise.Super
 	return s.Observe(ctx)
 }
 
-// connectors returns how to get the configurations of both connectors, for the database that answers.
+// connectors returns a function that makes the configurations of both connectors for the database server in use.
 func (c Config) connectors(rows *mysql.Store) func(context.Context) (map[string]map[string]string, error) {
 	return func(ctx context.Context) (map[string]map[string]string, error) {
 		server, err := rows.CheckBinlog(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 )
 
-// maxPartitions bounds a typing error: no partition can be taken away again.
+// maxPartitions guards against typing errors: partitions cannot be removed again.
 const maxPartitions = 120
 
 func topicsVerb(out io.Writer) cli.Verb {

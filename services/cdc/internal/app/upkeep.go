@@ -12,12 +12,12 @@ import (
 
 const (
 	purgeEvery = time.Hour
-	// reconcileShare is which part of the time the proof may take. A sixth compares some 2,500 patients in every second of
-	// the day: 10,000 laboratories of 20,000 patients.
+	// reconcileShare is the divisor of ReconcileEvery for the time that comparing may take. A sixth is enough to compare
+	// about 2,500 patients per second on average: 10,000 laboratories of 20,000 patients a day.
 	reconcileShare = 6
 )
 
-// openReconciler adds the continuous proof that index, projection and sources agree.
+// openReconciler starts the continuous reconciliation of sources, projection and index.
 func (b *builder) openReconciler() error {
 	if b.cfg.ReconcileEvery == 0 {
 		return nil
@@ -40,13 +40,13 @@ func (b *builder) openReconciler() error {
 			Config:    reconcile.DefaultConfig(),
 		}),
 	}
-	// The one that leads continues: it remembers which refused patients it told of.
+	// One process leads until it ends, because it remembers which refused patients were reported.
 	b.Every("reconciler", b.cfg.ReconcileEvery, b.alone(reconcileLock, loop.RunOnce))
 	return nil
 }
 
-// indexed reports whether the index is meant to be what the rows of user_meta say: the migration is over, and no walk
-// over all patients is under way.
+// indexed reports whether the index should equal the rows of user_meta: the migration is over and no full resync is
+// running.
 func (b *builder) indexed(ctx context.Context) (bool, error) {
 	if running, err := b.phases.Running(ctx); err != nil || !running {
 		return false, err
@@ -55,7 +55,7 @@ func (b *builder) indexed(ctx context.Context) (bool, error) {
 	return err == nil && !behind, err
 }
 
-// alone lets one process do work, the same one until it ends.
+// alone returns work for one process: the leader, which stays the same until it ends.
 func (b *builder) alone(lock mysqldb.Lock, work func(context.Context) error) func(context.Context) error {
 	leader := b.leader(lock)
 	return func(ctx context.Context) error {
@@ -73,7 +73,7 @@ func (b *builder) leader(lock mysqldb.Lock) *mysqldb.Leader {
 	return leader
 }
 
-// openPurger starts the loop that deletes stubs once no event older than them can still arrive.
+// openPurger starts the loop that deletes stubs once no older event can arrive.
 func (b *builder) openPurger() error {
 	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Clock: b.Clock, Observer: b.counters, Config: b.cfg.Purge}
 	b.Every("purge", purgeEvery, b.alone(purgeLock, p.RunOnce))

@@ -21,13 +21,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// OperatorVerbs are what people do with the pipeline; they print to out.
+// OperatorVerbs returns the verbs for operators; they print to out.
 func OperatorVerbs(out io.Writer) []cli.Verb {
 	return []cli.Verb{connectorsVerb(out), walkVerb(out), replayVerb(out), reconcileVerb(out), rebuildVerb(out),
 		topicsVerb(out)}
 }
 
-// withSettings loads the settings for a verb.
+// withSettings returns a run function that loads the settings.
 func withSettings(run func(context.Context, Config, []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		cfg, err := Load(os.Environ())
@@ -38,7 +38,7 @@ func withSettings(run func(context.Context, Config, []string) error) func(contex
 	}
 }
 
-// withStores opens the stores for a verb as well.
+// withStores returns a run function that loads the settings, and opens the stores and closes them at the end.
 func withStores(run func(context.Context, Config, *stores) error) func(context.Context, []string) error {
 	return withSettings(func(ctx context.Context, cfg Config, _ []string) error {
 		stores, err := openStores(cfg)
@@ -96,7 +96,7 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 	return fmt.Errorf("%w: unknown action %q", cli.ErrUsage, action)
 }
 
-// structure checks what the connectors can read of the tables, or has them read it again.
+// structure checks which tables the connectors can read, or makes them read the structure again.
 func structure(ctx context.Context, cfg Config, action string, out io.Writer) error {
 	stores, err := openStores(cfg)
 	if err != nil {

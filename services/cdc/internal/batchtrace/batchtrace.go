@@ -1,5 +1,5 @@
-// Package batchtrace owns the spans of batches: which records of which partition, how old they were, and below them the
-// statements and requests that they led to.
+// Package batchtrace makes a span for each batch of records, with its partition, offsets and age. The statements and
+// requests of the batch become child spans.
 package batchtrace
 
 import (
@@ -21,7 +21,7 @@ type Tracer struct {
 	clock  clock.Clock
 }
 
-// New returns a Tracer, nil without tracers.
+// New returns a Tracer; nil when tracers is nil.
 func New(tracers trace.TracerProvider, c clock.Clock) *Tracer {
 	if tracers == nil {
 		return nil
@@ -29,8 +29,8 @@ func New(tracers trace.TracerProvider, c clock.Clock) *Tracer {
 	return &Tracer{tracers.Tracer("github.com/labplatform/labplatform/services/cdc/internal/batchtrace"), c}
 }
 
-// Batch begins the span of a batch of one partition. end takes whether the batch was finished. Heartbeats have none:
-// they come every second of the day.
+// Batch starts the span of a batch of one partition; end gets whether the batch was finished. Batches of heartbeats
+// have no span, because they come every second.
 func (t *Tracer) Batch(ctx context.Context, records []change.Record) (traced context.Context, end func(finished bool)) {
 	first, last := records[0], records[len(records)-1]
 	if t == nil || first.Table() == change.Heartbeat {
@@ -45,7 +45,7 @@ func (t *Tracer) Batch(ctx context.Context, records []change.Record) (traced con
 			attribute.Float64("cdc.lag_seconds", t.clock.Now().Sub(first.Timestamp).Seconds()),
 			semconv.MessagingOperationTypeProcess, semconv.MessagingOperationName("process"),
 			semconv.MessagingBatchMessageCount(len(records))))
-	return traced, func(finished bool) { //nolint:spancheck // see above
+	return traced, func(finished bool) { //nolint:spancheck // ended by the returned function
 		if !finished {
 			span.SetStatus(codes.Error, "")
 		}

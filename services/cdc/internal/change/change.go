@@ -1,6 +1,6 @@
 package change
 
-// The tables whose changes the pipeline understands. Topics and columns use exactly these spellings.
+// Tables whose changes the pipeline processes. Topics and columns are spelled exactly like this.
 const (
 	UserDetails       = "userDetails"
 	Billing           = "billing"
@@ -13,7 +13,7 @@ const (
 // Op is the operation of an envelope.
 type Op string
 
-// The operations of the interface document, and two more that Debezium has.
+// Operations of the API document, and two more of Debezium: truncate and message.
 const (
 	Read     Op = "r" // a row of a snapshot
 	Create   Op = "c"
@@ -30,13 +30,13 @@ type Change struct {
 	Before    []byte // row image, a JSON object; nil when absent or null
 	After     []byte // row image, a JSON object; nil when absent or null
 	Source    Source
-	Tombstone bool // the empty message behind a delete; nothing else is set then
+	Tombstone bool // the empty message after a delete; no other field is set then
 }
 
-// Source is what Debezium says about where a change comes from. The zero value means that it said nothing.
+// Source is the origin of a change as Debezium reports it. The zero value means that it reported none.
 type Source struct {
-	TsMs     int64  // of the transaction, epoch milliseconds; whole seconds on MariaDB
+	TsMs     int64  // time of the transaction, epoch milliseconds; whole seconds on MariaDB
 	Snapshot string // "false", "true", "first", "last", "incremental", …
-	File     string // binary log
+	File     string // name of the binary log file
 	Pos      int64
 }

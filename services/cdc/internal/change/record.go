@@ -1,5 +1,5 @@
-// Package change owns what travels through the pipeline: the messages of the change topics and the row changes that
-// they carry. It knows no broker and no store.
+// Package change holds the types that travel through the pipeline: messages of the change topics, and the row changes
+// that they contain. It uses no broker and no store.
 package change
 
 import (
@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Record is one message of a change topic, as the broker keeps it.
+// Record is one message of a change topic, as stored by the broker.
 type Record struct {
-	Topic     string // physical name, as in lab.lab.userDetails
+	Topic     string // full name, such as lab.lab.userDetails
 	Partition int32
 	Offset    int64
-	Key       []byte // nil when the message has none, as a TRUNCATE
+	Key       []byte // nil when the message has no key, as for a TRUNCATE
 	Value     []byte // nil in a tombstone
 	Headers   []Header
 	Timestamp time.Time // when the connector produced it
@@ -24,10 +24,10 @@ type Header struct {
 	Value []byte
 }
 
-// Table returns the table that the record's topic carries: the last segment of its name.
+// Table returns the table of the record: the last segment of the topic's name.
 func (r Record) Table() string { return r.Topic[strings.LastIndexByte(r.Topic, '.')+1:] }
 
-// Header returns the value of the first header with the given key, "" when there is none.
+// Header returns the value of the first header with the given key; empty when there is none.
 func (r Record) Header(key string) string {
 	for _, h := range r.Headers {
 		if h.Key == key {

@@ -1,5 +1,5 @@
-// Package health owns what the consumer says about itself: /health, /ready and the gauges beside them. Idle is healthy;
-// stuck is not.
+// Package health reports the state of the consumer: /health, /ready and their gauges. An idle consumer is healthy; one
+// that is stuck is not.
 package health
 
 import (
@@ -16,32 +16,33 @@ import (
 )
 
 const (
-	// pollWindow is how old the last fetch may be: an idle consumer fetches twice a second.
+	// pollWindow is the maximum age of the last fetch: an idle consumer fetches twice a second.
 	pollWindow = 30 * time.Second
-	// successWindow is how long a consumer with work may be without success before it is not ready.
+	// successWindow is how long a consumer with a backlog may finish no batch before it is not ready.
 	successWindow = time.Minute
-	// stuckAfter is when a batch that neither ends nor fails counts as a deadlock: several times the bound of one try.
+	// stuckAfter is when a batch that neither ends nor fails is treated as a deadlock: several times the timeout of one
+	// attempt.
 	stuckAfter = 2 * time.Minute
 )
 
-// Membership tells about the consumer group.
+// Membership returns the state of the consumer group.
 type Membership interface{ State() broker.State }
 
-// Partitions tells about the claimed partitions.
+// Partitions returns the state of the claimed partitions.
 type Partitions interface {
 	Partitions() []consume.Partition
 	LastSuccess() time.Time
 }
 
-// Dependencies tells which stores answer.
+// Dependencies returns which stores are available.
 type Dependencies interface {
 	Dependencies() map[string]string // "up" or "down"
 	Ready() bool
-	Reasons() []string // why something is down, as far as it may be shown
-	Notes() []string   // what a person should check though it works
+	Reasons() []string // why stores are unavailable, without internal details
+	Notes() []string   // problems for an operator that do not stop the service
 }
 
-// Health judges the consumer.
+// Health computes the health and readiness of the consumer.
 type Health struct {
 	Group  Membership
 	Status Partitions
@@ -50,7 +51,7 @@ type Health struct {
 	Clock  clock.Clock
 }
 
-// report is the body of both paths. A field that does not apply is absent.
+// report is the response body of both paths. A field that does not apply is absent.
 type report struct {
 	Status       string            `json:"status"`
 	Phase        string            `json:"phase"`
@@ -63,7 +64,7 @@ type report struct {
 	Notes        []string          `json:"notes,omitempty"`
 }
 
-// Handle adds GET /health and GET /ready, and the two names under which every service of the platform answers.
+// Handle adds GET /health and GET /ready, and the two paths that every service of the platform has.
 func (h *Health) Handle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /health", h.health)
 	mux.HandleFunc("GET /ready", h.ready)
@@ -71,8 +72,8 @@ func (h *Health) Handle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /health/live", h.live)
 }
 
-// live asks for a restart only where one helps: a batch that neither ends nor fails. Brokers that are unavailable are
-// no reason.
+// live is the liveness probe. It fails only where a restart helps: for a batch that neither ends nor fails, but not for
+// unavailable brokers.
 func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
 	if stuck := h.stuck(); len(stuck) > 0 {
 		write(w, http.StatusServiceUnavailable, map[string]any{"status": "stuck", "reasons": stuck})
@@ -113,7 +114,7 @@ func (h *Health) report(ctx context.Context) report {
 	return body
 }
 
-// unhealthy lists why the process itself should be checked or restarted.
+// unhealthy returns the reasons to check or restart the process itself.
 func (h *Health) unhealthy() []string {
 	var reasons []string
 	if ago := h.Clock.Now().Sub(h.Group.State().LastPoll); ago > pollWindow {
@@ -122,7 +123,7 @@ func (h *Health) unhealthy() []string {
 	return append(reasons, h.stuck()...)
 }
 
-// stuck lists the batches that neither end nor fail.
+// stuck returns the batches that neither end nor fail.
 func (h *Health) stuck() []string {
 	var reasons []string
 	for _, p := range h.Status.Partitions() {
@@ -133,7 +134,7 @@ func (h *Health) stuck() []string {
 	return reasons
 }
 
-// notReady lists why messages are not being processed now.
+// notReady returns the reasons why messages are not processed now.
 func (h *Health) notReady() []string {
 	var reasons []string
 	state := h.Group.State()
@@ -146,8 +147,8 @@ func (h *Health) notReady() []string {
 	return append(append(reasons, h.storesDown()...), h.stalled()...)
 }
 
-// storesDown names the stores that are unavailable. The stores are not ready either before their first probe and while
-// the process stops.
+// storesDown returns the names of unavailable stores. Stores also count as unavailable before their first probe and
+// while the process stops.
 func (h *Health) storesDown() []string {
 	if h.Stores.Ready() {
 		return nil
@@ -165,7 +166,7 @@ func (h *Health) storesDown() []string {
 	return append(reasons, h.Stores.Reasons()...)
 }
 
-// stalled lists partitions that wait for a person, and a backlog that nothing is done about.
+// stalled returns partitions that wait for an operator, and a backlog of which nothing is processed.
 func (h *Health) stalled() []string {
 	var reasons []string
 	lag := int64(0)
@@ -182,7 +183,7 @@ func (h *Health) stalled() []string {
 	}
 	last := h.Status.LastSuccess()
 	if since := h.Group.State().Since; last.Before(since) {
-		last = since // a new member gets its time too
+		last = since // a new member gets the same time
 	}
 	if ago := h.Clock.Now().Sub(last); lag > 0 && ago > successWindow {
 		reasons = append(reasons, fmt.Sprintf("%d records wait and none was processed for %.0f s", lag, ago.Seconds()))

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// advices says what a person does about the errors that do not pass by themselves.
+// advices maps errors that do not resolve by themselves to what an operator should do.
 var advices = []struct {
 	code   sarama.KError
 	advice string
@@ -26,8 +26,8 @@ var advices = []struct {
 	{sarama.ErrInconsistentGroupProtocol, "stop the older consumers of the group: their strategy differs"},
 }
 
-// Classify tells what a person has to fix from what passes by itself, as a broker's restart or a partition's move
-// does.
+// Classify returns the fault for an error of the brokers. Errors that an operator has to fix are told apart from
+// temporary ones, such as the restart of a broker or the move of a partition.
 func Classify(err error) *outcome.Fault {
 	for _, a := range advices {
 		if errors.Is(err, a.code) {

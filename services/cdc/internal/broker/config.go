@@ -1,5 +1,5 @@
-// Package broker owns how the consumer talks to Kafka: client settings, the consumer group, producers of dead letters,
-// and the topics of the pipeline. Row changes mean nothing here.
+// Package broker is the pipeline's access to Kafka: client settings, the consumer group, the producer of dead letters,
+// and the topics. It does not interpret the records.
 package broker
 
 import (
@@ -16,28 +16,28 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// GroupID is the consumer group that the interface document and the brokers' access rules name.
+// GroupID is the consumer group, as named in the API document and in the brokers' access rules.
 const GroupID = "cdc-unified"
 
-// Config holds the connection to the brokers.
+// Config holds the connection to the brokers and the consumer group.
 type Config struct {
 	Brokers []string `env:"KAFKA_BROKERS" envDefault:"127.0.0.1:19092"`
-	// Version is the protocol version to speak; at most the brokers'.
+	// Version is the Kafka protocol version, at most that of the brokers.
 	Version string          `env:"KAFKA_VERSION" envDefault:"3.6.0"`
 	TLS     tlsfiles.Client `envPrefix:"KAFKA_"`
-	// User switches SASL on; it needs TLS.
+	// User turns SASL on, which requires TLS.
 	User      string        `env:"KAFKA_USER"`
 	Password  config.Secret `env:"KAFKA_PASSWORD"`
 	Mechanism string        `env:"KAFKA_SASL_MECHANISM" envDefault:"PLAIN"`
 
-	// Group must be cdc-unified: anything else has no access and would read everything again.
+	// Group must be cdc-unified: another group has no access, and would read all records from the start.
 	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
-	// SessionTimeout is how long the brokers wait for a silent member: so long one that replaces it elsewhere reads
-	// nothing.
+	// SessionTimeout is how long the brokers wait for a silent member. For that time a replacement on another node gets no
+	// partitions.
 	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"10s"`
 }
 
-// Validate refuses what the brokers would refuse later or, worse, accept.
+// Validate rejects settings that the brokers would reject later or, worse, accept.
 func (c *Config) Validate() error {
 	var problems []error
 	if len(c.Brokers) == 0 {
@@ -60,25 +60,25 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Limits of the clients. Fetches are counted compressed, and JSON is about ten times that in memory: a claim gets a few
-// hundred records, all claims together hold about 20 MiB. A larger record still arrives: the broker sends at least one
-// batch.
+// Limits of the clients. Fetches are limited in compressed bytes, and JSON is about ten times larger in memory: a claim
+// gets a few hundred records, and all claims together use about 20 MiB. A larger record still arrives, because the
+// broker sends at least one batch.
 const (
 	fetchBytes      = 64 << 10
 	fetchAllBytes   = 1 << 20
 	requestBytes    = 16 << 20
 	claimBuffer     = 256
 	rebalanceWait   = 60 * time.Second
-	slowestBatch    = 30 * time.Second // sarama gives a partition up for slow after this; our own bound is shorter
+	slowestBatch    = 30 * time.Second // sarama then stops fetching a partition; ApplyTimeout is shorter
 	heartbeatEvery  = 3 * time.Second
 	commitEvery     = time.Second
 	metadataRefresh = time.Minute
 	dialTimeout     = 5 * time.Second
 	requestTimeout  = 10 * time.Second
-	memberTimeout   = 5 * time.Second // of a member's requests; see Retry.Max below
+	memberTimeout   = 5 * time.Second // for requests of a group member; see Retry.Max below
 )
 
-// client returns the settings that every kind of client shares.
+// client returns the settings that all kinds of clients share.
 func (c Config) client(name string) (*sarama.Config, error) {
 	version, err := sarama.ParseKafkaVersion(c.Version)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c Config) client(name string) (*sarama.Config, error) {
 	s.ClientID = name
 	s.Net.DialTimeout, s.Net.ReadTimeout, s.Net.WriteTimeout = dialTimeout, requestTimeout, requestTimeout
 	if secure := c.TLS.Configuration(); secure != nil {
-		// The client library keeps it for all its connections: rotated files need a restart.
+		// The library uses this configuration for all its connections: rotated files need a restart.
 		s.Net.TLS.Enable = true
 		if s.Net.TLS.Config, err = secure(); err != nil {
 			return nil, fmt.Errorf("kafka TLS: %w", err)
@@ -105,7 +105,7 @@ func (c Config) client(name string) (*sarama.Config, error) {
 	return s, nil
 }
 
-// admin returns a connection for questions about topics and groups, and for changes of topics. The caller closes it.
+// admin returns a connection for reading topics and groups, and for changing topics. The caller closes it.
 func (c Config) admin(name string) (sarama.ClusterAdmin, error) {
 	settings, err := c.client(name)
 	if err != nil {
@@ -118,10 +118,10 @@ func (c Config) admin(name string) (sarama.ClusterAdmin, error) {
 	return admin, nil
 }
 
-// consumerID is how brokers know the group's member of that name.
+// consumerID returns the client id of the group member with that name.
 func consumerID(name string) string { return "cdc-consumer-" + name }
 
-// consumer returns the settings of the group's member of that name.
+// consumer returns the settings of the group member with that name.
 func (c Config) consumer(name string) (*sarama.Config, error) {
 	s, err := c.client(consumerID(name))
 	if err != nil {
@@ -132,18 +132,18 @@ func (c Config) consumer(name string) (*sarama.Config, error) {
 	s.Consumer.Return.Errors = true
 	s.Consumer.Fetch.Default, s.Consumer.Fetch.Max, s.Consumer.Fetch.MaxBytes = fetchBytes, requestBytes, fetchAllBytes
 	s.Consumer.MaxProcessingTime = slowestBatch
-	s.Consumer.Offsets.Initial = sarama.OffsetOldest // a new group must not skip what is there
+	s.Consumer.Offsets.Initial = sarama.OffsetOldest // a new group starts with the oldest record
 	s.Consumer.Offsets.AutoCommit.Interval = commitEvery
 	s.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
 	s.Consumer.Group.Rebalance.Timeout = rebalanceWait
-	// The library beats to a coordinator that is silent so many times more before it looks for another one.
+	// The library sends this many more heartbeats to a silent coordinator before it looks for another one.
 	s.Metadata.Retry.Max = 1
 	s.Consumer.Group.Session.Timeout, s.Consumer.Group.Heartbeat.Interval = c.SessionTimeout, heartbeatEvery
 	return s, nil
 }
 
-// producer returns the settings of a producer that loses and doubles nothing. It partitions as Java does, so that a key
-// stays in its partition.
+// producer returns the settings of a producer that neither loses nor duplicates records. It partitions as Java clients
+// do, so that a key stays in its partition.
 func (c Config) producer() (*sarama.Config, error) {
 	s, err := c.client("cdc-producer")
 	if err != nil {

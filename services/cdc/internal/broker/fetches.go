@@ -6,14 +6,14 @@ import (
 	"github.com/rcrowley/go-metrics"
 )
 
-// fetchMeter is the client's name of the meter that it marks for each request for records.
+// fetchMeter is the name of the library's meter that it marks for each fetch request.
 const fetchMeter = "consumer-fetch-rate"
 
-// fetches counts the requests for records of this process: they have no callback. The client unregisters its meters
-// whenever one of its connections closes, idle ones too, and open connections count on in a meter that no one sees; so
-// this registry gives all connections one counter, for as long as it lives.
+// fetches counts the fetch requests of this process, for which the library has no callback. The library unregisters its
+// meters whenever a connection closes, even an idle one, and other connections then count in a meter that is no longer
+// registered. This registry therefore gives all connections one permanent counter.
 type fetches struct {
-	metrics.Registry // of everything else
+	metrics.Registry // for all other metrics
 	sent             counter
 }
 
@@ -21,10 +21,10 @@ var _ metrics.Registry = (*fetches)(nil)
 
 func newFetches() *fetches { return &fetches{Registry: metrics.NewRegistry()} }
 
-// count is how many requests were sent.
+// count returns the number of fetch requests sent.
 func (f *fetches) count() int64 { return f.sent.Count() }
 
-// GetOrRegister returns the counter under its name.
+// GetOrRegister returns the counter for fetchMeter, and other metrics as the embedded registry does.
 func (f *fetches) GetOrRegister(name string, metric any) any {
 	if name == fetchMeter {
 		return &f.sent
@@ -32,7 +32,7 @@ func (f *fetches) GetOrRegister(name string, metric any) any {
 	return f.Registry.GetOrRegister(name, metric)
 }
 
-// counter is a meter of which only the count is asked.
+// counter is a meter that only counts.
 type counter struct {
 	metrics.NilMeter
 	n atomic.Int64
@@ -40,8 +40,6 @@ type counter struct {
 
 var _ metrics.Meter = (*counter)(nil)
 
-// Mark counts n more.
 func (c *counter) Mark(n int64) { c.n.Add(n) }
 
-// Count is the sum of all marks.
 func (c *counter) Count() int64 { return c.n.Load() }

@@ -19,9 +19,10 @@ import (
 const (
 	rejoinPause = 2 * time.Second
 	samplePause = time.Second
-	// faultMemory is how long a fault counts after it was last seen: the client repeats what fails every few seconds.
+	// faultMemory is how long a fault is reported after it last occurred: the library repeats failing requests every few
+	// seconds.
 	faultMemory = 10 * time.Second
-	// startPatience is how long a member may take to begin with the partitions that it was given.
+	// startPatience is how long a member may take to start reading its partitions.
 	startPatience = 15 * time.Second
 )
 
@@ -30,14 +31,16 @@ type Consumer interface {
 	Run(ctx context.Context, claim consume.Claim)
 }
 
-// GroupDeps are what a Group works with.
+// GroupDeps are the services that a Group uses.
 type GroupDeps struct {
 	Config Config
-	// Name is the place where this process runs: the next one there has the same, and no other.
+	// Name identifies the place where this process runs, such as a pod. A restarted process has the same name, and no
+	// other process has it.
 	Name     string
 	Topics   []string
 	Consumer Consumer
-	// Lost makes up for records that are never read, durably: they were deleted, or the group's offsets moved.
+	// Lost durably starts a full resync, which makes up for records that are never read because they were deleted or the
+	// group's offsets moved.
 	Lost      func(context.Context) error
 	Positions *Positions
 	Stamps    Stamps
@@ -50,12 +53,12 @@ type Group struct {
 	GroupDeps
 
 	fetched *fetches
-	jump    bool // the next membership continues behind lost records; of Run
+	jump    bool // the next membership skips lost records; used only by Run
 
 	mu       sync.Mutex
 	member   bool           // guarded by mu
-	since    time.Time      // guarded by mu; when member changed
-	fault    *outcome.Fault // guarded by mu; why there is no membership, or why a partition cannot be read
+	since    time.Time      // guarded by mu; time of the last change of member
+	fault    *outcome.Fault // guarded by mu; last error of the membership or of fetching a partition
 	faultAt  time.Time      // guarded by mu
 	fetches  int64          // guarded by mu
 	lastPoll time.Time      // guarded by mu
@@ -68,7 +71,7 @@ func NewGroup(d GroupDeps) *Group {
 	return &Group{GroupDeps: d, fetched: newFetches(), since: d.Clock.Now(), lastPoll: d.Clock.Now()}
 }
 
-// Run keeps this process in the group until ctx ends. Brokers that are unavailable are asked again.
+// Run keeps this process in the group until ctx ends, and joins again after errors.
 func (g *Group) Run(ctx context.Context) error {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
@@ -95,7 +98,7 @@ func (g *Group) Run(ctx context.Context) error {
 	return nil
 }
 
-// makeUp lets the next membership jump, once it is sure that what was in the records is found otherwise.
+// makeUp allows the next membership to skip lost records, after the full resync that replaces them was started durably.
 func (g *Group) makeUp(ctx context.Context) error {
 	if err := g.Lost(ctx); err != nil {
 		return err
@@ -106,7 +109,8 @@ func (g *Group) makeUp(ctx context.Context) error {
 	return nil
 }
 
-// join joins, and returns when the membership ends, and whether a partition lacks the records that are to be read next.
+// join joins the group and returns when the membership ends. lost is true when the next records of a partition no
+// longer exist.
 func (g *Group) join(ctx context.Context) (lost bool, err error) {
 	settings, err := g.Config.consumer(g.Name)
 	if err != nil {
@@ -137,7 +141,7 @@ func (g *Group) join(ctx context.Context) (lost bool, err error) {
 	return lost, err
 }
 
-// failed notes and logs an error of the membership or of a partition's fetches.
+// failed stores and logs an error of the membership or of fetching a partition.
 func (g *Group) failed(err error) {
 	fault := Classify(err)
 	g.mu.Lock()
@@ -154,8 +158,8 @@ func (g *Group) failed(err error) {
 	}
 }
 
-// sameTrouble reports whether one line of log says both: a broker that goes away takes many partitions of a topic
-// along.
+// sameTrouble reports whether two errors have the same cause, so that one log line is enough: a stopped broker affects
+// many partitions of a topic.
 func sameTrouble(a, b error) bool {
 	var first, second *sarama.ConsumerError
 	if errors.As(a, &first) && errors.As(b, &second) {
@@ -164,11 +168,11 @@ func sameTrouble(a, b error) bool {
 	return a.Error() == b.Error()
 }
 
-// sample watches the fetches.
+// sample records the time of the last fetch.
 func (g *Group) sample(ctx context.Context) {
 	for ctx.Err() == nil {
 		g.mu.Lock()
-		idle := g.member && g.claims == g.paused // nothing to fetch: no partition for us, or all are paused
+		idle := g.member && g.claims == g.paused // nothing to fetch: no partition assigned, or all paused
 		if count := g.fetched.count(); count != g.fetches || idle {
 			g.fetches, g.lastPoll = count, g.Clock.Now()
 		}
@@ -177,13 +181,13 @@ func (g *Group) sample(ctx context.Context) {
 	}
 }
 
-// State is what is known about the membership.
+// State is a snapshot of the membership.
 type State struct {
 	Member   bool
-	Since    time.Time      // when Member changed
-	LastPoll time.Time      // when the last fetch was seen
-	Claims   int            // partitions of this process
-	Fault    *outcome.Fault // trouble of the last seconds, nil when there was none
+	Since    time.Time      // time of the last change of Member
+	LastPoll time.Time      // time of the last fetch seen
+	Claims   int            // partitions assigned to this process
+	Fault    *outcome.Fault // fault of the last seconds, or nil
 }
 
 // State returns a snapshot.
@@ -197,7 +201,7 @@ func (g *Group) State() State {
 	return state
 }
 
-// joined notes whether this process is a member.
+// joined records whether this process is a member.
 func (g *Group) joined(member bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

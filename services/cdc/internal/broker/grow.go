@@ -9,9 +9,9 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// Grow gives every data topic the number of partitions, and tells out what it does. Keys then go to other partitions
-// than before, so a row's changes may be processed out of their order: rows are computed from their sources and
-// documents carry versions, so that harms nothing. Partitions are never taken away. It may be repeated.
+// Grow increases the number of partitions of every data topic, and reports its steps on out. Keys then move to other
+// partitions, so the changes of a row may be processed out of order. That is harmless, because rows are computed from
+// their sources and documents have versions. Partitions are never removed. It is idempotent.
 func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32, out io.Writer) error {
 	admin, err := cfg.admin("cdc-grow")
 	if err != nil {
@@ -35,7 +35,7 @@ func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32,
 			continue
 		}
 		err := admin.CreatePartitions(topic, partitions, nil, false)
-		if errors.Is(err, sarama.ErrInvalidPartitions) { // the list was old: it has at least as many
+		if errors.Is(err, sarama.ErrInvalidPartitions) { // another process was faster: the topic has at least as many
 			fmt.Fprintf(out, "%s: grew a moment ago\n", topic)
 			continue
 		}
@@ -47,7 +47,7 @@ func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32,
 	return nil
 }
 
-// growable checks all topics before the first is changed.
+// growable returns an error when a topic is missing or has more partitions, before any topic is changed.
 func growable(existing map[string]sarama.TopicDetail, topics []string, partitions int32) error {
 	for _, topic := range topics {
 		have, ok := existing[topic]

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 )
 
-// member passes claims on.
+// member starts a claim of the Consumer for each assigned partition.
 type member struct {
 	g     *Group
 	group sarama.ConsumerGroup
@@ -26,7 +26,8 @@ func (m *member) Setup(session sarama.ConsumerGroupSession) error {
 	return nil
 }
 
-// check leaves the group when partitions that this member was given are not read: that shows in the lag of no process.
+// check leaves the group when assigned partitions are not read some time after joining. No process would show the lag
+// of such partitions.
 func (m *member) check(session sarama.ConsumerGroupSession) {
 	if lifecycle.Pause(session.Context(), startPatience) != nil {
 		return
@@ -56,7 +57,7 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 		return nil
 	}
 	this := map[string][]int32{claim.Topic(): {claim.Partition()}}
-	defer m.group.Resume(this) // the next owner may be this member again
+	defer m.group.Resume(this) // the next owner may be this process
 	m.g.Consumer.Run(ctx, consume.Claim{
 		Topic:     claim.Topic(),
 		Partition: claim.Partition(),
@@ -78,7 +79,7 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 	return nil
 }
 
-// records converts messages until they end or ctx does.
+// records converts messages to records until the messages or ctx end.
 func records(ctx context.Context, messages <-chan *sarama.ConsumerMessage) <-chan change.Record {
 	out := make(chan change.Record)
 	go func() {

@@ -14,33 +14,32 @@ import (
 )
 
 const (
-	// stamp is the metadata of every offset that this service commits. Tools that move or reset offsets leave it out.
+	// stamp is the metadata of every offset that this service commits. Tools that move or reset offsets do not set it.
 	stamp = "cdc"
-	// noticeWithin is how long a claim waits for the stores that tell of moves, well below the rebalance timeout: the
-	// group must not wait for it.
+	// noticeWithin is how long a claim waits for the stores that reveal moved offsets. It is well below the rebalance
+	// timeout, because the group waits for the claim.
 	noticeWithin = 20 * time.Second
 )
 
-// Stamps remembers the partitions, by table and number, in which the group has committed an offset with the stamp.
+// Stamps stores the partitions, as table/number, in which the group has committed an offset with the stamp.
 type Stamps interface {
 	Stamped(ctx context.Context, partition string) (bool, error)
 	SetStamped(ctx context.Context, partition string) error
 }
 
-// position is what the group has committed in a partition. Without a commit, offset is the first that the partition
-// has.
+// position is the group's committed offset in a partition; without a commit, the offset of the first record.
 type position struct {
 	offset  int64
 	stamped bool
 }
 
-// moved reports whether someone else moved or removed the offset. One without the stamp that was never seen with it is
-// that of a new partition, or of a release before the stamp.
+// moved reports whether a tool moved or removed the offset. An offset without the stamp is normal in a partition that
+// never had one: it is new, or was committed by a release without stamps.
 func (p position) moved(remembered bool) bool { return remembered && !p.stamped }
 
-// notice looks whether someone else moved or removed the offset of a claim while no process had it, before a record is
-// taken, and then has every patient computed again. It returns false when it could not find out: the claim ends, and
-// comes again, so that a database that is unavailable hides no move.
+// notice checks, before the first record of a claim is read, whether a tool moved or removed the offset while no
+// process owned the partition. If so, it starts a full resync. It returns false when the check was not possible: the
+// claim then ends and is repeated, so that a move is not missed while the database is unavailable.
 func (m *member) notice(session sarama.ConsumerGroupSession, topic string, id int32) bool {
 	ctx, cancel := context.WithTimeout(session.Context(), noticeWithin)
 	defer cancel()
@@ -57,8 +56,8 @@ func (m *member) notice(session sarama.ConsumerGroupSession, topic string, id in
 	return false
 }
 
-// noticeOnce may be interrupted anywhere: an offset that was moved lacks the stamp until it is sure that all patients
-// are computed again, and a partition that is remembered has it.
+// noticeOnce makes one check. It may be interrupted anywhere: a moved offset has no stamp until the full resync was
+// started durably, and the partition is remembered only after it has one.
 func (m *member) noticeOnce(ctx context.Context, session sarama.ConsumerGroupSession, of heartbeat.Partition) error {
 	name := fmt.Sprintf("%s/%d", change.Record{Topic: of.Topic}.Table(), of.ID)
 	remembered, err := m.g.Stamps.Stamped(ctx, name)
@@ -76,7 +75,7 @@ func (m *member) noticeOnce(ctx context.Context, session sarama.ConsumerGroupSes
 		m.g.Log.Error("the offset of a partition was moved or removed; all patients are computed again",
 			"topic", of.Topic, "partition", of.ID)
 	}
-	if !p.stamped { // the first sets an offset that is the committed one, the second one where none is
+	if !p.stamped { // ResetOffset sets an existing offset, MarkOffset a missing one
 		session.ResetOffset(of.Topic, of.ID, p.offset, stamp)
 		session.MarkOffset(of.Topic, of.ID, p.offset, stamp)
 		session.Commit()
@@ -87,7 +86,7 @@ func (m *member) noticeOnce(ctx context.Context, session sarama.ConsumerGroupSes
 	return m.g.Stamps.SetStamped(ctx, name)
 }
 
-// position returns that of the group in a partition.
+// position returns the group's position in a partition.
 func (p *Positions) position(ctx context.Context, of heartbeat.Partition) (found position, err error) {
 	asked := map[string][]int32{of.Topic: {of.ID}}
 	err = p.ask(ctx, func(admin sarama.ClusterAdmin) error {

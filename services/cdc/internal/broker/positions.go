@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// Positions asks the brokers where partitions end and how far the whole group has come. It connects at the first
-// question, and again after one that failed. Safe for concurrent use.
+// Positions reads from the brokers where partitions begin and end, and the offsets that the group has committed. It
+// connects at the first request, and again after a failed one. Safe for concurrent use.
 type Positions struct {
 	cfg Config
 
@@ -22,7 +22,7 @@ type Positions struct {
 
 var _ heartbeat.Positions = (*Positions)(nil)
 
-// NewPositions returns one for cfg's group. Close it.
+// NewPositions returns Positions for cfg's group. The caller closes it.
 func NewPositions(cfg Config) *Positions { return &Positions{cfg: cfg} }
 
 // Close ends the connections.
@@ -41,11 +41,11 @@ func (p *Positions) disconnect() error {
 	return admin.Close()
 }
 
-// ask runs question on a connection; one whose question failed is given up.
+// ask calls question with a connection. After an error the connection is closed.
 func (p *Positions) ask(ctx context.Context, question func(sarama.ClusterAdmin) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := ctx.Err(); err != nil { // also that of a question that waited for the ones before it
+	if err := ctx.Err(); err != nil { // ctx may have ended while waiting for mu
 		return err
 	}
 	if p.admin == nil {
@@ -98,7 +98,7 @@ func (p *Positions) Committed(ctx context.Context, of []heartbeat.Partition) (ma
 		}
 		group := answer[p.cfg.Group]
 		if group == nil || errors.Is(group.Err, sarama.ErrGroupIDNotFound) {
-			return nil // no one has committed yet
+			return nil // the group has not committed yet
 		}
 		if !errors.Is(group.Err, sarama.ErrNoError) {
 			return fmt.Errorf("offsets of group %s: %w", p.cfg.Group, group.Err)
@@ -118,7 +118,7 @@ func (p *Positions) Committed(ctx context.Context, of []heartbeat.Partition) (ma
 	return committed, err
 }
 
-// partitionsOf lists the partitions of topics, each of which must be there.
+// partitionsOf returns the partitions of topics; a missing topic is an error.
 func partitionsOf(admin sarama.ClusterAdmin, topics []string) (map[string][]int32, error) {
 	described, err := admin.DescribeTopics(topics)
 	if err != nil {

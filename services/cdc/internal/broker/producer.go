@@ -9,21 +9,21 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Producer writes records durably. It connects at the first write, so that brokers that are unavailable at start delay
-// nothing.
+// Producer writes records durably. It connects at the first write, so that the process starts while brokers are
+// unavailable.
 type Producer struct {
 	cfg  Config
-	open chan sarama.SyncProducer // holds the one producer, or nil before it is open
+	open chan sarama.SyncProducer // holds the producer, or nil before it is connected
 }
 
-// NewProducer returns a producer of cfg's brokers.
+// NewProducer returns a producer for cfg's brokers.
 func NewProducer(cfg Config) *Producer {
 	p := &Producer{cfg: cfg, open: make(chan sarama.SyncProducer, 1)}
 	p.open <- nil
 	return p
 }
 
-// Produce returns once every in-sync copy has the record. A record without a key goes to any partition.
+// Produce returns once all in-sync replicas have the record. A record without a key goes to any partition.
 func (p *Producer) Produce(ctx context.Context, topic string, r change.Record) error {
 	producer, err := p.take(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *Producer) take(ctx context.Context) (sarama.SyncProducer, error) {
 	return producer, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (p *Producer) Close(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// Read visits every record that the topic holds at the start of the call, partition by partition and in order, outside
-// any group: nothing is committed, and records that arrive meanwhile are not read. total is how many there are at most;
+// Read calls visit for every record that the topic has at the start of the call, partition by partition and in order.
+// It does not use a group and commits nothing; later records are not read. total is the maximum number of records:
 // compacted or deleted ones leave gaps.
 func Read(ctx context.Context, cfg Config, topic string, visit func(r change.Record, total int64) error) error {
 	settings, err := cfg.client("cdc-reader")

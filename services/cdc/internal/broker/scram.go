@@ -7,14 +7,14 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// mechanisms are the ways to prove a password to the brokers, with what holds the conversation; PLAIN needs none.
+// mechanisms maps each SASL mechanism to a function that makes its client; nil for PLAIN, which needs none.
 var mechanisms = map[string]func() sarama.SCRAMClient{
 	sarama.SASLTypePlaintext:   nil,
 	sarama.SASLTypeSCRAMSHA256: func() sarama.SCRAMClient { return &scramClient{hash: scram.SHA256} },
 	sarama.SASLTypeSCRAMSHA512: func() sarama.SCRAMClient { return &scramClient{hash: scram.SHA512} },
 }
 
-// scramClient proves a password without telling it, as RFC 5802 says.
+// scramClient proves a password without sending it, by RFC 5802.
 type scramClient struct {
 	hash scram.HashGeneratorFcn
 	*scram.ClientConversation

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// The topics with fixed names.
+// Topics with fixed names.
 const (
 	DeadLetters          = "cdc.dead-letter-queue"
 	ConnectorDeadLetters = "cdc.connector-dlq"
@@ -24,20 +24,20 @@ const (
 	dataPartitions = 6
 	forever        = -time.Millisecond
 	deadLetterKeep = 30 * 24 * time.Hour
-	// maxMessageBytes leaves room for a patient with thousands of bills, before and after.
+	// maxMessageBytes is large enough for the images of a patient with thousands of bills, before and after the change.
 	maxMessageBytes = "10485760"
 )
 
-// TopicConfig holds what differs between a cluster and one machine.
+// TopicConfig holds the settings of topics that differ between a cluster and a single machine.
 type TopicConfig struct {
-	// Prefix is the connectors' topic.prefix and the database name, as in lab.labdb.
+	// Prefix is the connectors' topic.prefix, a dot and the database name, such as lab.labdb.
 	Prefix      string        `env:"TOPIC_PREFIX" envDefault:"lab.lab"`
 	Replication int16         `env:"TOPIC_REPLICATION" envDefault:"3"`
 	MinInSync   int           `env:"TOPIC_MIN_INSYNC" envDefault:"2"`
 	Retention   time.Duration `env:"TOPIC_RETENTION" envDefault:"168h"`
 }
 
-// Validate refuses a prefix that no connector could write under, and copies that no write could satisfy.
+// Validate rejects a prefix that no connector could use, and a number of in-sync replicas that no write could reach.
 func (c *TopicConfig) Validate() error {
 	var problems []error
 	if server, database, ok := strings.Cut(c.Prefix, "."); !ok || server == "" || database == "" ||
@@ -55,21 +55,21 @@ func (c *TopicConfig) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Server is the connectors' topic.prefix.
+// Server returns the connectors' topic.prefix.
 func (c TopicConfig) Server() string { s, _, _ := strings.Cut(c.Prefix, "."); return s }
 
-// Database is the captured database.
+// Database returns the name of the captured database.
 func (c TopicConfig) Database() string { _, d, _ := strings.Cut(c.Prefix, "."); return d }
 
-// Topic returns the physical name of a table's topic.
+// Topic returns the full name of a table's topic.
 func (c TopicConfig) Topic(table string) string { return c.Prefix + "." + table }
 
-// SchemaHistory returns the topic in which a connector keeps the history of the tables' structure.
+// SchemaHistory returns the topic in which a connector stores the history of table structures.
 func (c TopicConfig) SchemaHistory(connector string) string {
 	return c.Server() + ".schema-history." + connector
 }
 
-// Consumed lists the topics that the group reads.
+// Consumed returns the topics that the group reads.
 func (c TopicConfig) Consumed() []string {
 	var topics []string
 	for _, table := range []string{
@@ -80,8 +80,8 @@ func (c TopicConfig) Consumed() []string {
 	return topics
 }
 
-// topics lists all topics of the pipeline with their settings. Every one has the documented copies; history is kept for
-// ever in a single partition, since a connector replays it from the start and in order.
+// topics returns all topics of the pipeline with their settings. All have the documented number of replicas. Schema
+// history is kept forever in a single partition, because a connector replays it from the start and in order.
 func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail {
 	detail := func(partitions int32, keep time.Duration) *sarama.TopicDetail {
 		return &sarama.TopicDetail{
@@ -108,8 +108,8 @@ func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail 
 	return all
 }
 
-// EnsureTopics makes the missing topics. One that is there with too few partitions, or with more than the one that its
-// order needs, is an error and stays as it is. It may run in several processes at once.
+// EnsureTopics creates the missing topics. It returns an error, and changes nothing, for a topic with too few
+// partitions, or with several where the order requires one. It may run in several processes at once.
 func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connectors []string, log *slog.Logger) error {
 	admin, err := cfg.admin("cdc-migrate")
 	if err != nil {
@@ -138,8 +138,8 @@ func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connector
 	return errors.Join(problems...)
 }
 
-// fits tells what to do about a topic that has another number of partitions than it needs. The data topics may have
-// grown (Grow).
+// fits returns an error with advice for a topic that has another number of partitions than it needs. Data topics may
+// have more, because Grow adds partitions.
 func fits(topic string, have, needs int32) error {
 	switch {
 	case have == needs, have > needs && needs == dataPartitions:

@@ -7,37 +7,38 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// window is over how many of a table's last records the share of dead ones is judged.
+// window is the number of a table's last records over which the share of dead letters is computed.
 const window = 1000
 
-// breaker stops a table whose records die in numbers: that is a schema that changed, or a release that is wrong, and
-// not poison.
+// breaker stops a table when many of its records become dead letters. The cause is then a changed schema or a defective
+// release, and not single malformed records.
 type breaker struct {
-	limit int // dead records of the window that are too many; above window: never
+	limit int // maximum of dead records in the window; above window: unlimited
 
 	mu     sync.Mutex
 	tables map[string]*deaths // guarded by mu
 }
 
-// deaths is a ring of the last records: true for a dead one.
+// deaths is a ring of a table's last records: true for a dead one.
 type deaths struct {
 	ring  [window]bool
 	next  int
 	total int
-	// allowed are dead records of other partitions' batches that are on their way: without them all partitions would pass
-	// at once.
+	// allowed are the dead records of batches whose dead letters are being written. They count as well, or batches of all
+	// partitions would pass at the same time.
 	allowed int
 }
 
 func newBreaker(percent int) *breaker {
 	limit := window + 1
-	if percent < 100 { // percent
+	if percent < 100 { // 100 percent: never stop
 		limit = window * percent / 100
 	}
 	return &breaker{limit: limit, tables: map[string]*deaths{}}
 }
 
-// allow returns a fault when these results would make too many dead records. Otherwise count or withdraw must follow.
+// allow returns a fault when these results would make too many dead records. When it returns nil, count or takeBack
+// must follow.
 func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 	dead := countDead(results)
 	if dead == 0 {
@@ -58,14 +59,14 @@ func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 	}
 }
 
-// takeBack undoes what allow allowed: the records will come again.
+// takeBack reverses allow for a batch whose records will be processed again.
 func (b *breaker) takeBack(table string, results []outcome.Result) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.of(table).allowed -= countDead(results)
 }
 
-// of is called with mu held.
+// of returns the ring of a table; the caller holds mu.
 func (b *breaker) of(table string) *deaths {
 	if b.tables[table] == nil {
 		b.tables[table] = &deaths{}
@@ -73,7 +74,7 @@ func (b *breaker) of(table string) *deaths {
 	return b.tables[table]
 }
 
-// count notes results that are done.
+// count adds finished results to the window.
 func (b *breaker) count(table string, results []outcome.Result) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

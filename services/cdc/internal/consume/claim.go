@@ -7,23 +7,23 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Claim is one partition for as long as this member owns it.
+// Claim is one partition while this process owns it.
 type Claim struct {
 	Topic     string
 	Partition int32
-	Initial   int64 // the first offset to come, or a negative number when only the broker knows
-	// Records is closed when the partition is taken away; what it still holds may be finished or left.
+	Initial   int64 // offset of the first record; negative when only the broker knows it
+	// Records is closed when the partition is taken away. The records that it still has may be processed or not.
 	Records <-chan change.Record
-	// Mark records that everything before offset is done.
+	// Mark reports that all records before offset are done.
 	Mark func(offset int64)
 	// HighWater returns the offset that the next record of the partition will get.
 	HighWater func() int64
-	// Pause and Resume stop and continue with fetching; records already fetched keep coming.
+	// Pause and Resume stop and restart fetching. Records that were fetched already still arrive.
 	Pause, Resume func()
 }
 
-// Run processes the claim until its records end or ctx does. Unfinished records stay unmarked and come again, here or
-// in another member.
+// Run processes the claim until its records or ctx end. Unfinished records stay unmarked and are read again, by this
+// process or another one.
 func (c *Consumer) Run(ctx context.Context, claim Claim) {
 	w := &worker{c: c, claim: claim, state: c.status.open(claim)}
 	defer c.status.close(claim)
@@ -46,12 +46,12 @@ type worker struct {
 	c     *Consumer
 	claim Claim
 	state *partition
-	ahead []change.Record // fetched while a fault was waited out
+	ahead []change.Record // records fetched during the wait after a fault
 	ended bool            // Records is closed
 }
 
-// collect returns the next batch: what is there, and what comes within the linger. It is empty when there is nothing
-// more.
+// collect returns the next batch: the available records, and further ones that arrive within the linger time. It is
+// empty when there are no more.
 func (w *worker) collect(ctx context.Context) []change.Record {
 	first, ok := w.next(ctx)
 	if !ok {
@@ -87,7 +87,7 @@ func (w *worker) next(ctx context.Context) (change.Record, bool) {
 	}
 }
 
-// soon prefers a record that is there over the end of the linger.
+// soon returns the next record if it arrives before linger ends; an available record is returned even after that.
 func (w *worker) soon(linger <-chan time.Time) (change.Record, bool) {
 	if len(w.ahead) > 0 {
 		return w.pop(), true

@@ -1,8 +1,8 @@
-// Package consume owns the way of a record from a claimed partition to its sink and to its mark: batches, retries,
-// pauses, dead letters and the rule of what may be committed.
+// Package consume takes records from claimed partitions to their sinks, in batches, with retries, pauses and dead
+// letters.
 //
-// The rule: a record is marked only after its outcome is durable, in its sink or in the dead-letter queue, and after
-// all records before it. One batch of a partition is under way at a time, so the mark is one number.
+// A record is marked for commit only after its outcome is durable, in its sink or in the dead-letter topic, and after
+// all records before it. Each partition has one batch in progress at a time, so the mark is a single offset.
 package consume
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Sink processes batches of one partition. Results are parallel to the records. An error means that nothing of the
-// batch may be marked and that the same batch comes again: it must be safe to repeat.
+// Sink processes batches of one partition. Results are parallel to the records. After an error nothing of the batch is
+// marked and the same batch is applied again, so Apply must be idempotent.
 type Sink interface {
 	Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error)
 }
 
-// DeadLetters keeps what can never be processed. Send returns once the letter is durable.
+// DeadLetters stores records that can never be processed. Send returns once the letter is durable.
 type DeadLetters interface {
 	Send(ctx context.Context, record change.Record, result outcome.Result, attempts int) error
 }
 
-// Observer hears what happens, for metrics. Tables are bounded: an unknown one is reported as "other".
+// Observer receives events for metrics. Unknown tables are reported as "other", which bounds the number of series.
 type Observer interface {
-	// Consumed counts records taken up, once each. They end in Finished, or in Returned when the claim ends before them.
+	// Consumed counts records once each when they are taken up. Finished follows, or Returned when the claim ends before.
 	Consumed(table string, records int)
 	Returned(table string, records int)
 	Finished(ctx context.Context, table string, results []outcome.Result, took time.Duration)
@@ -40,27 +40,29 @@ type Observer interface {
 	DeadLetterFailed()
 }
 
-// Traces begins the span of a batch; end takes whether the batch was finished. *batchtrace.Tracer implements it.
+// Traces begins the span of a batch; end gets whether the batch was finished.
 type Traces interface {
 	Batch(ctx context.Context, batch []change.Record) (traced context.Context, end func(finished bool))
 }
 
-// Config bounds the work.
+// Config holds the limits of batches, retries and memory.
 type Config struct {
 	BatchRecords int           `env:"BATCH_RECORDS" envDefault:"500"`
 	BatchBytes   int           `env:"BATCH_BYTES" envDefault:"2097152"`
 	Linger       time.Duration `env:"BATCH_LINGER" envDefault:"5ms"`
-	// ApplyTimeout bounds one try of a batch; well below the rebalance timeout, within which a revoked claim must end.
+	// ApplyTimeout bounds one attempt of a batch. It is well below the rebalance timeout, within which a revoked claim
+	// must end.
 	ApplyTimeout time.Duration `env:"APPLY_TIMEOUT" envDefault:"20s"`
 	FirstRetry   time.Duration `env:"FIRST_RETRY" envDefault:"100ms"`
 	MaxRetry     time.Duration `env:"MAX_RETRY" envDefault:"10s"`
-	// InFlightBytes bounds the records under way in the whole process.
+	// InFlightBytes bounds the records in progress in the whole process.
 	InFlightBytes int64 `env:"IN_FLIGHT_BYTES" envDefault:"67108864"`
-	// DeadLetterPercent is the share of a table's last 1,000 records above which dead letters stop it; 100 never does.
+	// DeadLetterPercent is the share of dead letters in a table's last 1,000 records above which the table is stopped; 100
+	// never stops it.
 	DeadLetterPercent int `env:"DEAD_LETTER_LIMIT_PERCENT" envDefault:"50"`
 }
 
-// Validate refuses bounds with which nothing would move.
+// Validate rejects limits with which no record would be processed.
 func (c *Config) Validate() error {
 	if c.BatchRecords < 1 || c.BatchBytes < 1 || c.Linger < 0 || c.ApplyTimeout <= 0 || c.FirstRetry <= 0 ||
 		c.MaxRetry < c.FirstRetry ||
@@ -74,19 +76,19 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Deps is what a Consumer works with. Jitter returns a number from 0 to 1 (rand.Float64).
+// Deps are the services that a Consumer uses. Jitter returns a random number from 0 to 1 (rand.Float64).
 type Deps struct {
 	Config      Config
 	Sinks       map[string]Sink // by table; records of other tables are skipped
 	DeadLetters DeadLetters
 	Observer    Observer
-	Traces      Traces // nil: none
+	Traces      Traces // nil: no traces
 	Clock       clock.Clock
 	Jitter      func() float64
 	Log         *slog.Logger
 }
 
-// Consumer carries records to their sinks.
+// Consumer passes the records of all claims to their sinks.
 type Consumer struct {
 	d       Deps
 	memory  *semaphore.Weighted
@@ -94,14 +96,14 @@ type Consumer struct {
 	breaker *breaker
 }
 
-// untraced is the Traces of a consumer that has none.
+// untraced is used when Deps has no Traces.
 type untraced struct{}
 
 func (untraced) Batch(ctx context.Context, _ []change.Record) (context.Context, func(bool)) {
 	return ctx, func(bool) {}
 }
 
-// New returns a consumer without any partition yet.
+// New returns a consumer without partitions; each Run adds one.
 func New(d Deps) *Consumer {
 	if d.Traces == nil {
 		d.Traces = untraced{}
@@ -110,10 +112,10 @@ func New(d Deps) *Consumer {
 		breaker: newBreaker(d.Config.DeadLetterPercent)}
 }
 
-// Status tells how the partitions are doing.
+// Status returns the state of the claimed partitions.
 func (c *Consumer) Status() *Status { return c.status }
 
-// table returns the record's table as metrics may name it.
+// table returns the record's table for metrics, "other" for an unknown one.
 func (c *Consumer) table(record change.Record) string {
 	if _, known := c.d.Sinks[record.Table()]; known {
 		return record.Table()

@@ -7,12 +7,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// operatorRetry is how often a fault that waits for a person is tried again.
+// operatorRetry is the minimum pause between attempts while a fault waits for an operator.
 const operatorRetry = 10 * time.Second
 
-// waitOut keeps the partition paused for the backoff of the attempt. Meanwhile it takes in what was fetched already, at
-// most one fetch and the claim's buffer, so that the end of the claim is heard. It returns false when the claim is
-// over.
+// waitOut pauses the partition for the backoff of the attempt. Meanwhile it receives the records that were fetched
+// already, at most one fetch and the claim's buffer, so that it notices the end of the claim. It returns false when the
+// claim has ended.
 func (w *worker) waitOut(ctx context.Context, fault *outcome.Fault, attempt int) bool {
 	if w.state.fail(fault) {
 		w.claim.Pause()
@@ -35,7 +35,7 @@ func (w *worker) waitOut(ctx context.Context, fault *outcome.Fault, attempt int)
 	}
 }
 
-// backoff doubles from FirstRetry to MaxRetry, less up to a fifth, so that partitions do not come back as one.
+// backoff doubles from FirstRetry to MaxRetry, less up to a fifth, so that partitions do not retry at the same time.
 func (w *worker) backoff(fault *outcome.Fault, attempt int) time.Duration {
 	cfg := w.c.d.Config
 	pause := cfg.MaxRetry
@@ -58,7 +58,7 @@ func (w *worker) log(ctx context.Context, fault *outcome.Fault) {
 	log.WarnContext(ctx, "partition paused, trying again")
 }
 
-// recovered lets the partition continue after a fault.
+// recovered resumes the partition if it was paused by a fault.
 func (w *worker) recovered(ctx context.Context) {
 	if lasted, was := w.state.heal(); was {
 		w.claim.Resume()

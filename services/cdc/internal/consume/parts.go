@@ -10,15 +10,15 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// parts is a batch on its way through the sink. As a whole it is one part; after a try that ran out of time the parts
-// are halves, so that a batch of patients with very many rows ends at last instead of being tried for ever.
+// parts is a batch in progress. It begins as one part. After an attempt that timed out the parts are halved, so that a
+// batch of patients with very many rows eventually succeeds.
 type parts struct {
 	batch   []change.Record
 	size    int              // records in a part
-	results []outcome.Result // of the parts that are done: they are not tried again
+	results []outcome.Result // results of the finished parts, which are not applied again
 }
 
-// run applies what is open until all is done or a part fails.
+// run applies the remaining parts until all are done or one fails.
 func (p *parts) run(apply func([]change.Record) ([]outcome.Result, error)) ([]outcome.Result, error) {
 	for len(p.results) < len(p.batch) {
 		open := p.batch[len(p.results):]
@@ -36,7 +36,7 @@ func (p *parts) run(apply func([]change.Record) ([]outcome.Result, error)) ([]ou
 	return p.results, nil
 }
 
-// slowError is a try that ran out of time.
+// slowError is an attempt that timed out.
 type slowError struct {
 	records int
 	limit   time.Duration
@@ -53,7 +53,7 @@ func (e *slowError) Error() string {
 
 func (e *slowError) Unwrap() error { return e.err }
 
-// inTime replaces an error whose cause is the time that a try has.
+// inTime replaces err by a slowError when the attempt timed out.
 func (c *Consumer) inTime(try context.Context, err error, records int) error {
 	if err == nil || !errors.Is(try.Err(), context.DeadlineExceeded) {
 		return err

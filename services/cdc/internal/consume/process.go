@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// finish brings the batch to its end and marks it. It returns false when the claim is over.
+// finish processes the batch until it is done, and marks it. It returns false when the claim has ended.
 func (w *worker) finish(ctx context.Context, batch []change.Record) (finished bool) {
 	c := w.c
 	ctx, end := c.d.Traces.Batch(ctx, batch)
@@ -39,7 +39,7 @@ func (w *worker) finish(ctx context.Context, batch []change.Record) (finished bo
 	return true
 }
 
-// apply tries until the sink has taken the batch. It returns false when the claim ended before.
+// apply retries until the sink has processed the batch. It returns false when the claim ended before.
 func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Result, int, bool) {
 	sink, table := w.c.d.Sinks[batch[0].Table()], w.c.table(batch[0])
 	if sink == nil {
@@ -69,8 +69,8 @@ func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Re
 	}
 }
 
-// try applies the batch once. A sink that panics over a batch gets its records one by one, so that only the record at
-// fault is given up.
+// try applies the batch once. When the sink panics, its records are applied one by one, so that only the record that
+// causes the panic becomes a dead letter.
 func (c *Consumer) try(ctx context.Context, sink Sink, batch []change.Record) ([]outcome.Result, error) {
 	results, err := c.once(ctx, sink, batch)
 	var panicked *panicError
@@ -106,12 +106,12 @@ func (c *Consumer) once(ctx context.Context, sink Sink, batch []change.Record) (
 	return results, c.inTime(ctx, err, len(batch))
 }
 
-// panicError holds the type of what was thrown: its text could hold a row's values.
+// panicError holds only the type of the panic value, because its text could contain values of a row.
 type panicError struct{ kind string }
 
 func (p *panicError) Error() string { return "the consumer panicked with a " + p.kind }
 
-// deadLetter sends the dead records away. It returns false when the claim ended before they were durable.
+// deadLetter writes the dead letters of a batch. It returns false when the claim ended before they were durable.
 func (w *worker) deadLetter(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
 	w.announce(ctx, batch, results)
 	for i, result := range results {

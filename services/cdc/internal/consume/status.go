@@ -11,14 +11,14 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Status is what is known about the claimed partitions.
+// Status is the state of the claimed partitions.
 type Status struct {
 	clock clock.Clock
 
 	mu          sync.Mutex
 	partitions  map[key]*partition // guarded by mu
-	lastSuccess time.Time          // guarded by mu; zero before the first
-	paused      time.Duration      // guarded by mu; of faults that are over
+	lastSuccess time.Time          // guarded by mu; zero before the first success
+	paused      time.Duration      // guarded by mu; total duration of past faults
 }
 
 type key struct {
@@ -29,9 +29,9 @@ type key struct {
 type partition struct {
 	status *Status
 	claim  Claim
-	// guarded by status.mu
-	next    int64     // first offset that is not done; negative when not known yet
-	batch   time.Time // since when a batch is under way, zero when none is
+	// the fields below are guarded by status.mu
+	next    int64     // offset of the first unfinished record; negative when unknown
+	batch   time.Time // start of the current batch; zero when none is in progress
 	fault   *outcome.Fault
 	faulted time.Time
 }
@@ -52,7 +52,7 @@ func (s *Status) close(c Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.partitions[key{c.Topic, c.Partition}]; p != nil && p.fault != nil {
-		s.paused += s.clock.Now().Sub(p.faulted) // it was paused until now, also when another process takes it
+		s.paused += s.clock.Now().Sub(p.faulted) // the fault lasted until now, even if another process gets the partition
 	}
 	delete(s.partitions, key{c.Topic, c.Partition})
 }
@@ -73,7 +73,7 @@ func (p *partition) finished(last change.Record) {
 	p.status.lastSuccess = p.status.clock.Now()
 }
 
-// fail notes the fault and reports whether the partition was well before or the fault changed to another kind.
+// fail records a fault, and reports whether there was none before or one of another kind.
 func (p *partition) fail(f *outcome.Fault) bool {
 	p.status.mu.Lock()
 	defer p.status.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *partition) fail(f *outcome.Fault) bool {
 	return news
 }
 
-// heal ends the fault, if there was one, and tells how long it lasted.
+// heal ends the fault and returns its duration; false when there was none.
 func (p *partition) heal() (time.Duration, bool) {
 	p.status.mu.Lock()
 	defer p.status.mu.Unlock()
@@ -102,12 +102,12 @@ func (p *partition) heal() (time.Duration, bool) {
 type Partition struct {
 	Topic     string
 	Partition int32
-	Lag       int64          // records that are not done
-	Busy      time.Duration  // how long the present batch is under way, faults included; 0 when idle
-	Fault     *outcome.Fault // why it is paused, nil when it is not
+	Lag       int64          // unfinished records
+	Busy      time.Duration  // duration of the current batch, faults included; 0 when idle
+	Fault     *outcome.Fault // why it is paused; nil when it is not
 }
 
-// Partitions returns the claimed partitions in order.
+// Partitions returns the claimed partitions, sorted.
 func (s *Status) Partitions() []Partition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Status) Partitions() []Partition {
 	return all
 }
 
-// lag is 0 while the first offset is unknown: the broker has not been heard yet.
+// lag returns the number of unfinished records, 0 before the broker reported an offset.
 func (p *partition) lag() int64 {
 	if p.next < 0 {
 		return 0
@@ -134,14 +134,14 @@ func (p *partition) lag() int64 {
 	return max(0, p.claim.HighWater()-p.next)
 }
 
-// LastSuccess returns when a batch was last finished, zero when never.
+// LastSuccess returns when a batch was last finished; zero before the first.
 func (s *Status) LastSuccess() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lastSuccess
 }
 
-// Paused returns how long partitions were paused in all, the present faults included.
+// Paused returns the total duration of pauses of all partitions, current faults included.
 func (s *Status) Paused() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

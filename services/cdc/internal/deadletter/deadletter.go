@@ -1,6 +1,6 @@
-// Package deadletter owns the two dead-letter topics: what is written there about a record that cannot be processed and
-// about a connector task that failed, and how letters are answered later. A letter is never replayed by its payload:
-// the row is read again, so that nothing old can come back.
+// Package deadletter writes dead letters to two topics, about records that cannot be processed and about connector
+// tasks that failed, and replays them. A replay never writes the payload of a letter: it reads the row again, so that
+// no old state returns.
 package deadletter
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Names of headers. The first group is the interface document's, the second is Kafka Connect's, so that its tools read
-// our letters.
+// Names of headers. The first group is that of the API document; the second is Kafka Connect's, so that its tools can
+// read the letters.
 const (
 	HeaderTopic     = "original.topic"
 	HeaderPartition = "original.partition"
@@ -50,12 +50,12 @@ type Letters struct {
 	Clock      clock.Clock
 	Records    string // topic of records that cannot be processed
 	Connectors string // topic of failed connector tasks
-	Group      string // the consumer group, said as the connector's name
+	Group      string // the consumer group, written as the connector's name
 }
 
-// Send writes the record with what is known about its failure. Key and value are the record's own bytes, its headers
-// are kept and win over ours, so that the first origin of a letter survives. It returns once the letter is durable; a
-// letter may be doubled by a crash behind it.
+// Send writes the record with the reason of its failure. Key, value and headers of the record are kept, also instead of
+// new headers of the same name, so that a letter keeps its first origin. It returns once the letter is durable. After a
+// crash a letter may be written twice.
 func (l *Letters) Send(ctx context.Context, r change.Record, result outcome.Result, attempts int) error {
 	message := "unknown"
 	if result.Err != nil {
@@ -75,8 +75,8 @@ func (l *Letters) Send(ctx context.Context, r change.Record, result outcome.Resu
 	return nil
 }
 
-// Record writes that a connector's task failed: trace is what the connector runtime says, offsets its last source
-// offsets as JSON.
+// Record writes a letter about a failed task of a connector. trace is the error of the connector runtime, offsets the
+// connector's last source offsets as JSON.
 func (l *Letters) Record(ctx context.Context, connector string, task int, trace, offsets string) error {
 	first, _, _ := strings.Cut(trace, "\n")
 	exception, message, _ := strings.Cut(first, ": ")

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// ErrUnreadable means that a letter names no row.
+// ErrUnreadable reports that no row can be found in a letter.
 var ErrUnreadable = errors.New("the letter's key names no row")
 
 // Patients finds the patient of a source row.
@@ -21,33 +21,33 @@ type Patients interface {
 	PatientOf(ctx context.Context, table string, rowID int64) (int64, error)
 }
 
-// Recomputer writes the present state of patients, also where it looks unchanged. It returns the patients whose row the
-// database refuses, and why; the others are written.
+// Recomputer writes the current state of patients, even where it is unchanged. It returns the patients whose row the
+// database rejects, with the errors; the others are written.
 type Recomputer interface {
 	RecomputeForced(ctx context.Context, userIDs []int64) (refused map[int64]error, err error)
 }
 
-// Replay answers letters: it reads the rows that they are about again and writes their present state, so that nothing
-// old can come back and a row that was deleted becomes a deletion.
+// Replay processes letters: it reads their rows again and writes the current state of the patients, so that no old
+// state returns and a deleted row becomes a deletion.
 type Replay struct {
-	// Read visits all letters; see broker.Read.
+	// Read calls visit for all letters; see broker.Read.
 	Read       func(ctx context.Context, visit func(r change.Record, total int64) error) error
 	Patients   Patients
 	Recomputer Recomputer
-	Batch      int  // patients in one transaction
-	DryRun     bool // only says what it would do
+	Batch      int  // patients per transaction
+	DryRun     bool // only report, write nothing
 }
 
-// Summary counts what a replay did.
+// Summary counts the results of a replay.
 type Summary struct {
 	Letters    int
 	Patients   int // written
-	Refused    int // patients whose row the database refuses still: fix the sources, then replay again
-	Unreadable int // letters that name no row: look at them by hand
-	Gone       int // letters about rows that no longer exist and whose patient is not known: nothing to write
+	Refused    int // patients whose row the database still rejects: correct the sources, then replay again
+	Unreadable int // letters without a recognizable row: check them manually
+	Gone       int // letters about rows that no longer exist and whose patient is unknown: nothing to write
 }
 
-// Run answers every letter there is at its start and tells progress on out.
+// Run processes all letters that exist at its start and reports progress on out.
 func (r *Replay) Run(ctx context.Context, out io.Writer) (Summary, error) {
 	var sum Summary
 	waiting := map[int64]struct{}{}
@@ -104,8 +104,8 @@ func (r *Replay) recompute(ctx context.Context, waiting map[int64]struct{}, sum 
 	return nil
 }
 
-// patients returns the patients that a letter is about: those named in its images, and the one of its row as it is now.
-// The images only say whom to look at; nothing of them is written.
+// patients returns the patients that a letter is about: the patients of its row images, and the current patient of its
+// row. The images only identify patients; their values are not written.
 func (r *Replay) patients(ctx context.Context, letter change.Record) ([]int64, error) {
 	origin := change.Record{Topic: letter.Header(HeaderTopic), Key: letter.Key, Value: letter.Value}
 	table := origin.Table()
@@ -119,7 +119,7 @@ func (r *Replay) patients(ctx context.Context, letter change.Record) ([]int64, e
 	case keyErr != nil && len(ids) == 0:
 		return nil, ErrUnreadable
 	case keyErr != nil:
-		return ids, nil //nolint:nilerr // the images name patients all the same
+		return ids, nil //nolint:nilerr // the images name patients nevertheless
 	case table == change.UserDetails || table == change.UserMeta:
 		return append(ids, row), nil
 	case table != change.Billing && table != change.LabReportRelation:
@@ -135,7 +135,7 @@ func (r *Replay) patients(ctx context.Context, letter change.Record) ([]int64, e
 	return ids, nil
 }
 
-// named returns the patients in the images of a source row's letter, none when it cannot be read.
+// named returns the patients in the row images of a letter about a source row; none when they cannot be decoded.
 func named(origin change.Record) []int64 {
 	c, err := envelope.Decode(origin)
 	if err != nil || c.Table == change.UserMeta {

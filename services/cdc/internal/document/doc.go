@@ -1,15 +1,15 @@
-// Package document owns what the index holds of a patient: the fields, how they are mapped and encoded, and the
-// versioned operations that a row of user_meta becomes.
+// Package document defines the documents of patients in the index: their fields, mapping and encoding, and the
+// versioned operations for a row of user_meta.
 //
-// One list of fields drives the mapping and the encoder: the mapping is strict, so a field in one and not in the other
-// would send every document to the dead-letter queue.
+// One list of fields defines both the mapping and the encoder. The mapping is strict, so a field in only one of them
+// would make every document a dead letter.
 //
-// Versions (v is the row's rev; the server keeps the higher version, equal ones are accepted):
+// Versions (v is the rev of the row; the server keeps the document with the higher version and accepts equal ones):
 //
-//	2v    blanks the routes of the laboratories that the patient left
+//	2v    writes stubs ("blanks") on the routes of the laboratories that the patient left
 //	2v+1  writes the document on its own route
-//	2v+2  removes what is left of a deleted row
+//	2v+2  deletes the documents of a deleted row
 //
-// The low bit lets a late blank lose against the document of the same rev when both routes share a shard: there the
-// two are one document for the server.
+// A blank has a lower version than the document of the same rev, because both routes may share a shard. There they are
+// the same document for the server, and a late blank must not replace the document.
 package document

@@ -4,17 +4,18 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Encoder writes documents. Make one with NewEncoder and keep it; safe for concurrent use.
+// Encoder writes documents as JSON. It is made with NewEncoder or NewEncoderOf and should be reused. Safe for
+// concurrent use.
 type Encoder struct {
 	fields []field
 	stub   []field
 }
 
-// NewEncoder returns an encoder of the present schema.
+// NewEncoder returns an encoder for the current schema.
 func NewEncoder() *Encoder { return NewEncoderOf(Schema) }
 
-// NewEncoderOf returns an encoder of another schema: mappings are strict, and an index made for that one refuses newer
-// fields.
+// NewEncoderOf returns an encoder for an older schema. It is needed because mappings are strict: an index of that
+// schema rejects newer fields.
 func NewEncoderOf(schema int) *Encoder {
 	e := &Encoder{fields: fieldsOf(schema)}
 	for _, f := range e.fields {
@@ -25,10 +26,11 @@ func NewEncoderOf(schema int) *Encoder {
 	return e
 }
 
-// Document returns the JSON of a patient's document. Empty texts and lists are left out.
+// Document returns the JSON of a patient's document, without empty texts and lists.
 func (e *Encoder) Document(r *projection.Row) []byte { return encode(e.fields, r) }
 
-// Stub returns the JSON that takes a document's place where a patient is not, or no longer.
+// Stub returns the JSON of a document without patient data. It replaces the document of a patient who was deleted or
+// has left the laboratory.
 func (e *Encoder) Stub(userID, labID, rev int64) []byte {
 	return encode(e.stub, &projection.Row{UserID: userID, LabID: labID, Rev: rev, IsDeleted: true})
 }

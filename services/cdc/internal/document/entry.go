@@ -1,11 +1,11 @@
 package document
 
-// Entry is a document as the index holds it.
+// Entry is a document as stored in the index.
 type Entry struct {
 	UserID  int64
-	Route   int64 // the laboratory under which it was written
-	LabID   int64 // the laboratory that it speaks of
+	Route   int64 // routing value: the laboratory under which it was written
+	LabID   int64 // laboratory in the document
 	Version int64
-	Deleted bool   // a stub
-	Source  []byte // JSON as it was sent
+	Deleted bool   // the document is a stub
+	Source  []byte // JSON as it was written
 }

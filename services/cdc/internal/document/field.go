@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// field is one field of the document.
+// field is one field of the document, with its mapping and its encoder.
 type field struct {
 	name string
 	kind kind
@@ -20,16 +20,16 @@ type field struct {
 	put func(b []byte, r *projection.Row) []byte
 }
 
-// fieldsOf returns the fields of a schema: the columns of user_meta without source_ts_ms, and what package userindex
-// makes of them. Change Schema with it.
+// fieldsOf returns the fields of a schema: the columns of user_meta without source_ts_ms, and the search forms that
+// package userindex derives from them. A change here requires a new Schema.
 func fieldsOf(schema int) []field {
 	of := columns(formsOf(schema))
 	return append(of, card(of))
 }
 
-// forms are how a schema reads a row for the fields by which a patient is found.
+// forms are the functions with which a schema derives the search forms of a row.
 type forms struct {
-	sounds   string // the field
+	sounds   string // name of the field with the phonetic forms
 	heard    func(name string) []string
 	words    func(name string) []string
 	digits   func(number string) string
@@ -108,8 +108,8 @@ func visibleIn(b []byte, r *projection.Row) []byte {
 	return quote(b, strconv.FormatInt(r.LabID, 10))
 }
 
-// card returns the field of the card, made of fields of the document; they hold there what they hold here, but for the
-// old entries of long lists.
+// card returns the field with the patient card, which contains some fields of the document. Their values are the same,
+// except that long lists are cut to their newest entries.
 func card(of []field) field {
 	hidden := func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) }
 	shown := slices.DeleteFunc(slices.Clone(of), hidden)
@@ -121,7 +121,7 @@ func card(of []field) field {
 	}}
 }
 
-// inStub are the fields of a document without a patient.
+// inStub reports whether a stub has the field.
 func inStub(name string) bool {
 	switch name {
 	case "user_id", "lab_id", "is_deleted", "rev":
@@ -179,7 +179,7 @@ func list[T any](get func(*projection.Row) []T, put func([]byte, T) []byte) func
 	}
 }
 
-// quote writes s as JSON; bytes that are not UTF-8 become U+FFFD.
+// quote appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
 func quote(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b

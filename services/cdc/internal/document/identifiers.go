@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// identifiers are all that a search compares as a whole or by the beginning, each once.
+// identifiers returns all values that a search compares completely or by their beginning, without repeats.
 func identifiers(r *projection.Row) []string {
 	all := []string{r.LabPatientID, r.PassportNo, r.NationalIdentityNumber, r.Email}
 	for _, h := range numeric(r) {
@@ -28,19 +28,19 @@ func segmentedIDs(r *projection.Row) []string {
 	return once(all)
 }
 
-// once returns the texts in order, without repeats and "".
+// once returns the texts sorted, without repeats and without "".
 func once(texts []string) []string {
 	slices.Sort(texts)
 	return slices.DeleteFunc(slices.Compact(texts), func(s string) bool { return s == "" })
 }
 
-// held are the identifiers in a field of a row.
+// held holds the identifiers of one field of a row.
 type held struct {
 	field string
 	ids   []string
 }
 
-// lettered are the identifiers that hold more than a number of ours.
+// lettered returns the identifiers that may contain letters.
 func lettered(r *projection.Row) []held {
 	return []held{
 		{"lab_patient_id", []string{r.LabPatientID}},
@@ -53,7 +53,7 @@ func lettered(r *projection.Row) []held {
 	}
 }
 
-// numeric are the others.
+// numeric returns the identifiers that are numbers of the platform.
 func numeric(r *projection.Row) []held {
 	return []held{
 		{"user_id", decimals(r.UserID)},
@@ -71,14 +71,14 @@ func decimals(ids ...int64) []string {
 	return all
 }
 
-// A counter's account has thousands of bills. All of them are found whole; the newest also in other forms, and fewer
-// still are on the card, which each hit brings along.
+// Limits of list entries with further forms. The account of a walk-in counter has thousands of bills: each is found by
+// its complete number, the newest also in other forms, and fewer still are on the card, which is part of every hit.
 const (
 	formedEntries = 1000
 	shownEntries  = userindex.MaxShown
 )
 
-// recent returns the row with the newest entries of its lists alone.
+// recent returns the row with only the newest entries of its lists.
 func recent(r *projection.Row, most int) *projection.Row {
 	to := *r
 	to.BillIDs, to.LabBillIDs, to.LabReportIDs = ends(r.BillIDs,
@@ -90,7 +90,8 @@ func recent(r *projection.Row, most int) *projection.Row {
 
 func ends[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
 
-// plain returns the row with its identifiers as they are read and asked for.
+// plain returns the row with its identifiers in the normal form of package userindex, in which searches read them as
+// well.
 func plain(r *projection.Row) *projection.Row {
 	to := *r
 	for _, id := range []*string{&to.LabPatientID, &to.PassportNo, &to.NationalIdentityNumber, &to.Email} {
@@ -102,7 +103,8 @@ func plain(r *projection.Row) *projection.Row {
 	return &to
 }
 
-// plainTexts returns texts as they are read; most are so already, and lists may be long.
+// plainTexts returns texts in normal form; the same slice when nothing changes, which is the usual case, since lists
+// may be long.
 func plainTexts(texts []string) []string {
 	if !slices.ContainsFunc(texts, func(s string) bool { return userindex.Plain(s) != s }) {
 		return texts
@@ -138,7 +140,7 @@ func beginnings(r *projection.Row) []string {
 	return once(forms)
 }
 
-// compactForms are the forms of identifiers, whichever field they are of.
+// compactForms returns the forms of identifiers without their field.
 func compactForms(r *projection.Row) []string {
 	forms := identifierForms(r)
 	for i, form := range forms {

@@ -8,29 +8,29 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Schema is the one of a new index. Indexes are written from OldSchema on, older ones are refused: rebuild makes a new
-// index.
+// Schema is the schema of a new index, OldSchema the oldest that is still written. An index with an older one is
+// rejected: rebuild creates a new index.
 const (
 	Schema    = userindex.Schema
 	OldSchema = userindex.OldSchema
 )
 
-// VersionDomain names where the versions of the documents come from. Two domains must never meet in one index.
+// VersionDomain names the source of the document versions. Versions of two domains must never be in one index.
 const VersionDomain = "user_meta.rev"
 
-// MaxResultWindow is how deep a search may page.
+// MaxResultWindow is how many hits deep a search may page.
 const MaxResultWindow = 10_000
 
-// kind is how a field is mapped. A field is searched, or it has a column to sort, count or rank by; most need one of
-// the two, and a document is written the quicker for each that it does without.
+// kind is the mapping of a field. It has an index for searching, or a column for sorting, counting or ranking; most
+// fields need only one of them, and each one left out makes writing a document faster.
 type kind func() object
 
 type object = map[string]any
 
-// found is a type that is searched alone.
+// found returns the mapping of a field that is only searched.
 func found(name string) object { return object{"type": name, "doc_values": false} }
 
-// kept is a type of what only stands in the document.
+// kept returns the mapping of a field that is only stored in the document.
 func kept(name string) object { return object{"type": name, "index": false, "doc_values": false} }
 
 func integer() object     { return object{"type": "integer"} }
@@ -46,41 +46,41 @@ func day() object {
 	return f
 }
 
-// ranking is a time by which hits are ranked.
+// ranking maps a time by which hits are ranked.
 func ranking() object { return object{"type": "date", "format": "epoch_millis", "index": false} }
 
-// identifier is found whole, whatever its case and diacritics.
+// identifier maps a value that is found only completely, but regardless of case and diacritics.
 func identifier() object {
 	f := found("keyword")
 	f["normalizer"] = "folded"
 	return f
 }
 
-// begun is an identifier that is found also by its beginning.
+// begun maps an identifier that is also found by its beginning.
 func begun() object {
 	f := identifier()
 	f["fields"] = object{"prefix": grams("identifier_prefix", "identifier_prefix_query")}
 	return f
 }
 
-// segment is found by one of its parts between - / and ~.
+// segment maps a value that is found by one of its parts between - / and ~.
 func segment() object { return grams("segment", "segment") }
 
-// numbered is an identifier with an order.
+// numbered maps an identifier that can also be sorted as a number.
 func numbered() object {
 	f := identifier()
 	f["fields"] = object{"number": object{"type": "long"}}
 	return f
 }
 
-// segmented is an identifier found also by one of its parts between - / and ~.
+// segmented maps an identifier that is also found by one of its parts between - / and ~.
 func segmented() object {
 	f := identifier()
 	f["fields"] = object{"segment": segment()}
 	return f
 }
 
-// person is a name: words in any order, by their beginnings, or whole.
+// person maps a name, which is found by words in any order, by their beginnings, or completely.
 func person() object {
 	return object{"type": "text", "analyzer": "person", "fields": object{
 		"keyword": identifier(),
@@ -88,17 +88,18 @@ func person() object {
 	}}
 }
 
-// form is found whole, as it is: most are of package userindex.
+// form maps a value that is found only completely and unchanged; most are forms of package userindex.
 func form() object { return found("keyword") }
 
-// stored is only handed out, by the document: from its own column, and not out of the whole document.
+// stored maps a value that is only returned. It has a column of its own, so that reading it does not need the complete
+// document.
 func stored() object { return object{"type": "binary", "doc_values": true} }
 
-// joined is a form of a name, found by its beginning.
+// joined maps a form of a name that is found by its beginning.
 func joined() object { return grams("joined", "joined_query") }
 
-// phone is a number of digits, found by its first digits, by its last ones, at least 4, and by digits from its middle:
-// with these its last ones begin somewhere.
+// phone maps a phone number, which is found by its first digits, or by at least 4 of its last ones. Digits from its
+// middle find it as well, because one of the indexed endings begins with them.
 func phone() object {
 	f := found("keyword")
 	f["normalizer"] = "digits"
@@ -106,13 +107,13 @@ func phone() object {
 	return f
 }
 
-// grams is a sub-field that only answers whether a term is there.
+// grams maps a text that is only tested for terms, without scores and positions.
 func grams(analyzer, query string) object {
 	return object{"type": "text", "analyzer": analyzer, "search_analyzer": query, "norms": false, "index_options": "docs"}
 }
 
-// analysis uses only what a plain server has: three tokenizers and five filters. Telephone numbers are only digits when
-// they are written, but not always when they are asked for.
+// analysis uses only tokenizers and filters of a plain server: three and five of them. Phone numbers are written as
+// digits, but a search may contain other characters.
 func analysis() object {
 	custom := func(tokenizer string, characters []string, filters ...string) object {
 		return object{"type": "custom", "tokenizer": tokenizer, "char_filter": characters, "filter": filters}
@@ -153,15 +154,15 @@ func analysis() object {
 	}
 }
 
-// Settings are the values of an index that operators choose.
+// Settings are the settings of an index that operators choose.
 type Settings struct {
 	Shards          int
 	Replicas        int
 	RefreshInterval time.Duration
 }
 
-// Index returns the body that creates an index of the present schema. aliases may be nil; one that is true is a write
-// alias.
+// Index returns the request body that creates an index of the current schema. aliases may be nil; a value of true makes
+// it a write alias.
 func Index(s Settings, aliases map[string]bool) []byte {
 	properties := object{}
 	for _, f := range fieldsOf(Schema) {
@@ -188,6 +189,6 @@ func Index(s Settings, aliases map[string]bool) []byte {
 		}
 		body["aliases"] = named
 	}
-	encoded, _ := json.Marshal(body) // maps, texts and numbers always encode
+	encoded, _ := json.Marshal(body) // maps, texts and numbers can always be encoded
 	return encoded
 }

@@ -9,19 +9,19 @@ import (
 // Op is one write to the index.
 type Op struct {
 	ID      int64
-	Route   int64 // a laboratory
+	Route   int64 // routing value: a laboratory
 	Version int64
-	Body    []byte // nil deletes
+	Body    []byte // JSON of the document; nil deletes it
 }
 
-// Versions makes versions of a row's rev.
+// Versions derives document versions from a row's rev.
 type Versions interface {
-	Blank(rev int64) int64    // of a stub on the route of a laboratory that the patient left
-	Document(rev int64) int64 // of the document, which for a deleted patient is a stub too
-	Removal(rev int64) int64  // of the deletion of either
+	Blank(rev int64) int64    // version of a stub on the route of a laboratory that the patient left
+	Document(rev int64) int64 // version of the document; of a stub, if the patient is deleted
+	Removal(rev int64) int64  // version of the deletion of either
 }
 
-// RevVersions are the versions of the package comment.
+// RevVersions makes the versions that the package comment describes.
 type RevVersions struct{}
 
 // Blank returns 2v.
@@ -33,18 +33,17 @@ func (RevVersions) Document(rev int64) int64 { return 2*rev + 1 }
 // Removal returns 2v+2.
 func (RevVersions) Removal(rev int64) int64 { return 2*rev + 2 }
 
-// RevOf returns the rev behind a version.
+// RevOf returns the rev from which a version was derived.
 func RevOf(version int64) int64 { return version / 2 }
 
-// Maker makes operations.
+// Maker makes the index operations for rows of user_meta.
 type Maker struct {
 	encoder  *Encoder
 	versions Versions
-	others   map[int]*Maker // by schema
+	others   map[int]*Maker // makers for older schemas
 }
 
-// NewMaker returns a maker of operations for an index of the present schema; versions is RevVersions{} everywhere but
-// in tests.
+// NewMaker returns a Maker for an index of the current schema. versions is RevVersions{}; tests may use others.
 func NewMaker(versions Versions) *Maker {
 	m := &Maker{encoder: NewEncoder(), versions: versions, others: map[int]*Maker{}}
 	for schema := OldSchema; schema < Schema; schema++ {
@@ -53,7 +52,7 @@ func NewMaker(versions Versions) *Maker {
 	return m
 }
 
-// Of returns the maker for an index of schema, one of OldSchema to Schema.
+// Of returns the Maker for an index of schema, which is between OldSchema and Schema.
 func (m *Maker) Of(schema int) *Maker {
 	if other := m.others[schema]; other != nil {
 		return other
@@ -61,11 +60,12 @@ func (m *Maker) Of(schema int) *Maker {
 	return m
 }
 
-// Encoder returns what writes the maker's documents.
+// Encoder returns the encoder of the maker's documents.
 func (m *Maker) Encoder() *Encoder { return m.encoder }
 
-// Write returns what makes the index show row: blanks on the routes that the patient left, then the document on its
-// own. routes are further laboratories that may still show the patient, in any order and with repeats.
+// Write returns the operations that make the index show row: stubs on the routes of laboratories that the patient left,
+// then the document on the patient's own route. routes are further laboratories whose documents may still show the
+// patient, in any order and with repeats.
 func (m *Maker) Write(row *projection.Row, routes ...int64) []Op {
 	left := others(row, routes)
 	ops := make([]Op, 0, len(left)+1)
@@ -87,7 +87,7 @@ func (m *Maker) Own(row *projection.Row) Op {
 	return op
 }
 
-// Remove returns what takes a deleted row out of the index, on every route that it names and on routes.
+// Remove returns the operations that delete a row's documents on all routes that the row names and on routes.
 func (m *Maker) Remove(row *projection.Row, routes ...int64) []Op {
 	labs := append(others(row, routes), row.LabID)
 	ops := make([]Op, 0, len(labs))
@@ -102,7 +102,7 @@ func (m *Maker) Delete(userID, route, rev int64) Op {
 	return Op{ID: userID, Route: route, Version: m.versions.Removal(rev)}
 }
 
-// others are the laboratories of a row and of routes, ascending, without the row's own.
+// others returns the laboratories of a row and of routes, ascending, without the row's own.
 func others(row *projection.Row, routes []int64) []int64 {
 	all := slices.Concat(row.FormerLabIDs, routes)
 	slices.Sort(all)

@@ -2,8 +2,8 @@ package envelope
 
 import "github.com/go-json-experiment/json"
 
-// Beat reads an image of cdc_heartbeat: whose beat it is, and when it was made, in epoch milliseconds. The error is a
-// *Malformed.
+// Beat decodes a row image of cdc_heartbeat: the row's id and the time of the heartbeat in epoch milliseconds. The
+// error is a *Malformed.
 func Beat(image []byte) (id string, beatAt int64, err error) {
 	var c struct {
 		ID     string `json:"id"`

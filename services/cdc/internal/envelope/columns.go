@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// lists reads JSON columns. The connector sends their text within a string, exactly as it is stored; null and the empty
-// list read as nil.
+// lists decodes JSON columns. The connector sends them as strings with the stored text; null and the empty list become
+// nil.
 var lists = json.WithUnmarshalers(json.JoinUnmarshalers(
 	json.UnmarshalFunc(func(b []byte, to *[]int64) (err error) { *to, err = listColumn[int64](b); return err }),
 	json.UnmarshalFunc(func(b []byte, to *[]string) (err error) { *to, err = listColumn[string](b); return err })))
@@ -18,7 +18,7 @@ func listColumn[T int64 | string](b []byte) ([]T, error) {
 	if err := json.Unmarshal(b, &stored); err != nil {
 		return nil, errColumn("is no JSON column")
 	}
-	if stored == "" { // null
+	if stored == "" { // the column is null
 		return nil, nil
 	}
 	var list []T
@@ -31,14 +31,13 @@ func listColumn[T int64 | string](b []byte) ([]T, error) {
 	return list, nil
 }
 
-// errColumn is what is wrong with one column; malformedColumn adds which.
+// errColumn describes what is wrong with a column; malformedColumn adds the column's name.
 type errColumn string
 
-// Error returns the words.
 func (e errColumn) Error() string { return string(e) }
 
-// malformedColumn translates the error of reading an image. The pointer of the decoder's error is a column's name:
-// images are flat.
+// malformedColumn converts an error of decoding an image. The pointer in the decoder's error is the name of a column,
+// because images are flat.
 func malformedColumn(err error) *Malformed {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {

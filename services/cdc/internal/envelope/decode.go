@@ -1,6 +1,6 @@
-// Package envelope owns what Debezium's messages look like: it turns the bytes of a record into a change, and the
-// images in it into the columns that the pipeline needs. It accepts bare messages and messages wrapped with their
-// schema. Nothing that it reports as an error holds a value of a row.
+// Package envelope decodes Debezium's messages: a record into a change, and its row images into the columns that the
+// pipeline needs. It accepts bare messages and messages wrapped with their schema. Its errors never contain a value of
+// a row.
 package envelope
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// message is an envelope, or the wrapper around one: their members share no name.
+// message is an envelope, or the wrapper around one. Both fit into one type, because their members have different
+// names.
 type message struct {
 	Op      *string        `json:"op"`
 	Before  jsontext.Value `json:"before"`
@@ -26,8 +27,8 @@ type source struct {
 	Pos      int64   `json:"pos"`
 }
 
-// Decode reads the value of a record. An operation that no one knows is not an error: it is returned as it came.
-// The error is a *Malformed: the same record will never decode.
+// Decode decodes the value of a record. An unknown operation is not an error: it is returned unchanged. The error is a
+// *Malformed: the same record can never be decoded.
 func Decode(r change.Record) (change.Change, error) {
 	table := r.Table()
 	if isNull(r.Value) {
@@ -50,7 +51,7 @@ func Decode(r change.Record) (change.Change, error) {
 	return c, lacking(c)
 }
 
-// read returns the envelope, out of its wrapper if it has one; nil for a wrapped nothing.
+// read returns the envelope, without its wrapper; nil for a wrapped null.
 func read(value []byte) (*message, error) {
 	var m message
 	if err := json.Unmarshal(value, &m); err != nil {
@@ -72,7 +73,7 @@ func read(value []byte) (*message, error) {
 	return &m, nil
 }
 
-// image returns a row image, nil for an absent or null one.
+// image returns a row image; nil when it is absent or null.
 func image(v jsontext.Value, part string) ([]byte, error) {
 	switch {
 	case isNull(v):
@@ -83,7 +84,7 @@ func image(v jsontext.Value, part string) ([]byte, error) {
 	return v, nil
 }
 
-// lacking refuses a change without the image that its operation is about.
+// lacking returns an error when the image that the operation needs is missing.
 func lacking(c change.Change) error {
 	switch c.Op {
 	case change.Read, change.Create, change.Update:

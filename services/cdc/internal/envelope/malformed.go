@@ -8,14 +8,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Malformed says what is wrong with a message, for ever. It names parts, columns and positions, never a value.
+// Malformed is the error of a message that can never be decoded. It names parts, columns and positions, but never a
+// value.
 type Malformed struct {
 	Part   string // "value", "payload", "key", "before", "after" or a column
-	What   string // completes the sentence that Part begins
-	Offset int64  // of the byte where reading stopped, 0 when that does not say anything
+	What   string // rest of the sentence that begins with Part
+	Offset int64  // position of the byte where decoding stopped; 0 when unknown
 }
 
-// Error returns the sentence.
+// Error returns Part, What and the position as one sentence.
 func (m *Malformed) Error() string {
 	if m.Offset == 0 {
 		return "malformed event: " + m.Part + " " + m.What
@@ -23,7 +24,7 @@ func (m *Malformed) Error() string {
 	return fmt.Sprintf("malformed event: %s %s at byte %d", m.Part, m.What, m.Offset)
 }
 
-// malformed translates the decoder's error, whose own text may quote the input.
+// malformed converts an error of the decoder, whose text may contain the input.
 func malformed(part string, err error) *Malformed {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {

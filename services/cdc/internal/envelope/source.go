@@ -9,10 +9,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Image is what the materializer needs of a source row's image. Zero times and ids are columns that the image lacks.
+// Image holds the columns of a source row's image that the materializer needs. Columns that the image lacks are zero.
 type Image struct {
 	RowID     int64 // primary key
-	UserID    int64 // the patient that the row belongs to
+	UserID    int64 // patient of the row
 	LabID     int64
 	UpdatedOn time.Time
 }
@@ -24,13 +24,13 @@ type sourceColumns struct {
 	UpdatedOn instant `json:"updatedOn"`
 }
 
-// Source reads an image of userDetails, billing or labReportRelation. The error is a *Malformed.
+// Source decodes an image of userDetails, billing or labReportRelation. The error is a *Malformed.
 func Source(table string, image []byte) (Image, error) {
 	var c sourceColumns
 	if err := json.Unmarshal(image, &c); err != nil {
 		return Image{}, malformedColumn(err)
 	}
-	if table == change.UserDetails { // the patient's own row
+	if table == change.UserDetails { // the row is the patient itself
 		c.UserID = c.ID
 	}
 	if c.ID == nil {
@@ -42,8 +42,8 @@ func Source(table string, image []byte) (Image, error) {
 	return Image{RowID: *c.ID, UserID: *c.UserID, LabID: c.LabID, UpdatedOn: time.Time(c.UpdatedOn)}, nil
 }
 
-// Key returns the value of a record's single key column, which must be a number: column is the name of the primary
-// key. The error is a *Malformed.
+// Key returns the value of a record's key, which must be a single number; column is the name of the primary key. The
+// error is a *Malformed.
 func Key(r change.Record, column string) (int64, error) {
 	if isNull(r.Key) {
 		return 0, &Malformed{Part: "key", What: "is missing"}
@@ -70,7 +70,7 @@ func Key(r change.Record, column string) (int64, error) {
 	return *id, nil
 }
 
-// instant is a DATETIME as the connector renders it under time.precision.mode=isostring.
+// instant is a DATETIME in the form of the connector's time.precision.mode=isostring.
 type instant time.Time
 
 var _ json.Unmarshaler = (*instant)(nil)

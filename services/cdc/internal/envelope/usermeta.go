@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// userMeta is an image of user_meta: a row, but for the columns that must be there and columns that the connector
-// renders in its own way. Before the second migration the person's columns are absent, which reads as empty.
+// userMeta is an image of user_meta. It replaces the columns of a row that are mandatory or that the connector encodes
+// in a special form. Before the second migration the image lacks the person's columns, which are then empty.
 type userMeta struct {
 	projection.Row
 
@@ -20,7 +20,7 @@ type userMeta struct {
 	IsDeleted   int64  `json:"is_deleted"`
 }
 
-// UserMeta reads an image of user_meta. Unknown columns are passed over: a later migration may have added them.
+// UserMeta decodes an image of user_meta. Unknown columns are ignored, because a later migration may have added them.
 // The error is a *Malformed.
 func UserMeta(image []byte) (projection.Row, error) {
 	var m userMeta
@@ -38,7 +38,7 @@ func UserMeta(image []byte) (projection.Row, error) {
 	return row, nil
 }
 
-// date is a DATE as the connector renders it, 2024-02-29Z, kept without the Z.
+// date is a DATE as the connector encodes it (2024-02-29Z), stored without the Z.
 type date string
 
 var _ json.Unmarshaler = (*date)(nil)

@@ -1,5 +1,5 @@
-// Package grpcapi is the gRPC transport of the consumer: other services ask for a patient's projection ahead of the
-// change events.
+// Package grpcapi is the gRPC API of the consumer: other services request a recompute of a patient before its change
+// events arrive.
 package grpcapi
 
 import (
@@ -11,26 +11,26 @@ import (
 	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 )
 
-// maxUsers is how many patients one call may name.
+// maxUsers is the maximum number of patients per call.
 const maxUsers = 1000
 
-// Recomputer writes the present state of patients of one laboratory, also where it looks unchanged.
+// Recomputer writes the current state of patients of one laboratory, even where it is unchanged.
 type Recomputer interface {
-	// RecomputeIn returns how many of the ids were patients of the laboratory, now or previously, and were recomputed.
+	// RecomputeIn recomputes the patients that belong to the laboratory, or did before, and returns their number.
 	RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs []int64) (int, error)
 }
 
-// Server answers the RPCs of change capture.
+// Server is the gRPC service of change capture.
 type Server struct {
 	cdcv1.UnimplementedChangeCaptureServiceServer
 
 	recomputer Recomputer
 }
 
-// New returns the server.
+// New returns a Server that recomputes with r.
 func New(r Recomputer) *Server { return &Server{recomputer: r} }
 
-// SyncUsers recomputes patients for another service. Ids of other laboratories are passed over in silence.
+// SyncUsers recomputes patients for another service. Ids of other laboratories are ignored.
 func (s *Server) SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest) (*cdcv1.SyncUsersResponse, error) {
 	p := authn.FromContext(ctx)
 	if p.Kind != authn.Service {
@@ -51,5 +51,5 @@ func (s *Server) SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest) (*cd
 	if err != nil {
 		return nil, err
 	}
-	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil // at most maxUsers
+	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil // not above maxUsers
 }

@@ -1,6 +1,7 @@
-// Package heartbeat owns how fresh the pipeline is known to be. Each connector beats its own row of cdc_heartbeat, and
-// the beat travels the same way as every change. A beat that arrived proves nothing yet: changes before it may wait in
-// other partitions, with other processes. It counts when the consumer group has done all that those held when it came.
+// Package heartbeat measures the freshness of the pipeline. Each connector regularly updates its own row of
+// cdc_heartbeat, and this heartbeat travels like every other change. Its arrival alone proves nothing, because earlier
+// changes may still wait in other partitions or processes. It counts once the consumer group has processed all records
+// that these partitions had when it arrived.
 package heartbeat
 
 import (
@@ -14,34 +15,34 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Jumps knows of connectors that lost their place and began to read at a new one.
+// Jumps stores which connectors lost their position in the binlog and started at a new one.
 type Jumps interface {
-	// Landed ends a jump of the connector, if it has one, by a beat that was written behind it: what changed before that
-	// beat is computed again, what changes later comes as events. The error is a fault.
+	// Landed ends a jump of the connector, if there is one, with a heartbeat written after the new position: a full resync
+	// covers all changes before it, later changes arrive as events. The error is a fault.
 	Landed(ctx context.Context, connector string, beatAt time.Time) (bool, error)
 }
 
-// WatchRow is the row of cdc_heartbeat in which the service itself counts. Each connector carries every number, so one
-// that is missing shows that the connector left changes out: its offset was moved, or records were removed.
+// WatchRow is the row of cdc_heartbeat in which the service itself counts. Each connector captures every number. A
+// missing one shows that the connector skipped changes: its offset was moved, or records were removed.
 const WatchRow = "watch"
 
-// Watch knows the last number that each connector carried.
+// Watch stores the last number that each connector captured.
 type Watch interface {
-	// Seen notes a number. It returns whether numbers before it are missing; then every patient is computed again, once
-	// the connector's next beat has come. The error is a fault.
+	// Seen stores a number and reports whether earlier numbers are missing. In that case a full resync starts once the
+	// connector's next heartbeat arrives. The error is a fault.
 	Seen(ctx context.Context, connector string, number int64) (missing bool, err error)
 }
 
-// Sink takes the beats, ends jumps by them, and offers them to a Watermark.
+// Sink processes heartbeats: it ends jumps with them and offers them to a Watermark.
 type Sink struct {
 	Watermark *Watermark
 	Jumps     Jumps
 	Watch     Watch
-	Lost      func(connector string) // counts
+	Lost      func(connector string) // counts lost positions
 	Log       *slog.Logger
 }
 
-// Apply implements consume.Sink: the newest beat of each connector counts.
+// Apply processes a batch; of each connector's heartbeats only the newest counts.
 func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error) {
 	results := make([]outcome.Result, len(batch))
 	newest := map[string]int{}
@@ -69,7 +70,7 @@ func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Resu
 	return results, nil
 }
 
-// count notes a number of the service's own row, which both connectors carry.
+// count stores a number of WatchRow, which both connectors capture.
 func (s *Sink) count(ctx context.Context, b carried) error {
 	missing, err := s.Watch.Seen(ctx, b.carrier, b.value)
 	if missing {
@@ -87,14 +88,14 @@ func (s *Sink) land(ctx context.Context, connector string, at time.Time) error {
 	return err
 }
 
-// carried is a row of cdc_heartbeat from one connector: the value is a time in milliseconds, that of WatchRow a
-// number.
+// carried is a row of cdc_heartbeat as captured by one connector. The value is a time in epoch milliseconds, or a
+// number for WatchRow.
 type carried struct {
 	row, carrier string
 	value        int64
 }
 
-// read returns a beat. It is applied when its row is that of the connector which carried it.
+// read decodes a heartbeat. Only a connector's own row, captured by that connector, has the outcome Applied.
 func read(record change.Record) (carried, outcome.Result) {
 	c, err := envelope.Decode(record)
 	switch {

@@ -8,53 +8,53 @@ import (
 	"time"
 )
 
-// Partition names a partition of a topic.
+// Partition identifies a partition of a topic.
 type Partition struct {
 	Topic string
 	ID    int32
 }
 
-// Extent is what a partition holds: the offsets from Start to before End.
+// Extent is the range of offsets in a partition, from Start to before End.
 type Extent struct{ Start, End int64 }
 
-// Positions tells where the brokers and the consumer group stand. Errors are faults.
+// Positions returns the offsets of the brokers and of the consumer group. Errors are faults.
 type Positions interface {
-	// Extents returns what each partition of topics holds at this moment.
+	// Extents returns the current range of offsets in each partition of topics.
 	Extents(ctx context.Context, topics []string) (map[Partition]Extent, error)
-	// Committed returns the offset of the first record that the group has not done, for those partitions where it has
-	// begun.
+	// Committed returns the offset of the first record that the group has not processed. Partitions without a commit are
+	// not in the map.
 	Committed(ctx context.Context, partitions []Partition) (map[Partition]int64, error)
 }
 
-// Progress keeps how far the consumer group has come with each connector.
+// Progress stores how far the consumer group has processed each connector's changes.
 type Progress interface {
-	// Applied notes that every change before a connector's beat is applied. An older beat changes nothing.
+	// Applied records that every change before a connector's heartbeat is applied. An older heartbeat changes nothing.
 	Applied(ctx context.Context, connector string, beatAt time.Time) error
 }
 
-// Watermark notes a beat once all processes together have done what came before it. Offer may be called from several
-// goroutines, RunOnce from one at a time.
+// Watermark records a heartbeat once all processes together have processed everything before it. Offer is safe for
+// concurrent use; RunOnce is not.
 type Watermark struct {
 	positions Positions
 	progress  Progress
 	indexed   func(context.Context) (bool, error)
-	topics    map[string][]string // by connector: where its changes are
+	topics    map[string][]string // topics with the changes of each connector
 
 	mu      sync.Mutex
-	offered map[string]time.Time // guarded by mu; the newest beat of each connector that waits for its turn
+	offered map[string]time.Time // guarded by mu; newest heartbeat of each connector that is not pending yet
 
-	pending map[string]beat // of RunOnce
+	pending map[string]beat // used only by RunOnce
 }
 
-// beat is one that waits until the group has come to the ends.
+// beat is a heartbeat that waits until the group has passed the ends.
 type beat struct {
 	at   time.Time
 	ends map[Partition]Extent
 }
 
-// NewWatermark returns one for connectors whose changes are in topics, by the connector's name. indexed reports whether
-// what is done is in the index as well: while it is not, no beat is noted, or the data would seem fresh that no one
-// finds.
+// NewWatermark returns a Watermark for connectors; topics has the topics of each connector's changes by its name.
+// indexed reports whether processed changes are also in the index. While it returns false no heartbeat is recorded,
+// because data that searches do not find must not count as fresh.
 func NewWatermark(
 	positions Positions, progress Progress, indexed func(context.Context) (bool, error), topics map[string][]string,
 ) *Watermark {
@@ -62,7 +62,7 @@ func NewWatermark(
 		offered: map[string]time.Time{}, pending: map[string]beat{}}
 }
 
-// Offer adds a beat that arrived. A beat of an unknown connector is ignored.
+// Offer adds a heartbeat that arrived. Heartbeats of unknown connectors are ignored.
 func (w *Watermark) Offer(connector string, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,11 +71,11 @@ func (w *Watermark) Offer(connector string, at time.Time) {
 	}
 }
 
-// RunOnce takes up the beats that were offered, and notes those behind which nothing is open any more. While one waits,
-// the next of its connector is not considered: each would come later than the one before it.
+// RunOnce makes offered heartbeats pending, and records those before which everything is processed. While a heartbeat
+// is pending, the connector's next one waits: otherwise each would be replaced by a later one before it is recorded.
 func (w *Watermark) RunOnce(ctx context.Context) error {
 	if indexed, err := w.indexed(ctx); err != nil || !indexed {
-		w.forget() // a beat of before says nothing of what is done without the index
+		w.forget() // a pending heartbeat would not cover changes that did not reach the index
 		return err
 	}
 	for connector, topics := range w.topics {
@@ -96,7 +96,8 @@ func (w *Watermark) forget() {
 	clear(w.offered)
 }
 
-// take makes the offered beat pending. What the partitions hold is read after it arrived: at least all before it.
+// take makes the offered heartbeat pending. It reads the extents of the partitions after the heartbeat arrived, so they
+// include everything before it.
 func (w *Watermark) take(ctx context.Context, connector string, topics []string) error {
 	if _, waits := w.pending[connector]; waits {
 		return nil
@@ -120,7 +121,7 @@ func (w *Watermark) take(ctx context.Context, connector string, topics []string)
 	return nil
 }
 
-// settle notes the pending beat when the group has passed all its ends.
+// settle records the pending heartbeat when the group has passed all its ends.
 func (w *Watermark) settle(ctx context.Context, connector string) error {
 	waiting, ok := w.pending[connector]
 	if !ok {
@@ -140,7 +141,7 @@ func (w *Watermark) settle(ctx context.Context, connector string) error {
 	return nil
 }
 
-// passed reports whether nothing before ends is open. An empty partition needs no commit.
+// passed reports whether everything before ends is processed. An empty partition needs no commit.
 func passed(ends map[Partition]Extent, committed map[Partition]int64) bool {
 	for partition, extent := range ends {
 		done, begun := committed[partition]

@@ -8,20 +8,20 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// batch is what the records of one call ask for.
+// batch holds the patients that one call of Apply writes, and the results of its records.
 type batch struct {
-	results   []outcome.Result // of records that ask for nothing, final; the others are set by finish
-	users     []*user          // in the order in which they appear
+	results   []outcome.Result // set here for records without an effect, by finish for the others
+	users     []*user          // patients in the order of their first record
 	truncated bool
 }
 
-// user is one patient of a batch.
+// user is one patient of a batch, with the newest of its records.
 type user struct {
-	row    projection.Row // the newest
-	gone   bool           // the newest is that the row was deleted
-	record int            // whose result is that of the operations
-	routes []int64        // every laboratory that a record of the batch shows the patient in
-	ops    [2]int         // first and behind the last in the list of operations
+	row    projection.Row // row of the newest record
+	gone   bool           // the newest record deletes the row
+	record int            // index of the newest record, which gets the result of the operations
+	routes []int64        // laboratories in which any record of the batch shows the patient
+	ops    [2]int         // range of the patient's operations, from the first to before the last
 }
 
 func newBatch(records []change.Record) *batch {
@@ -45,7 +45,8 @@ func newBatch(records []change.Record) *batch {
 	return b
 }
 
-// see takes in one more record. The newest wins, not the last: after a rewind older ones may follow.
+// see adds a record. The record with the highest rev is the newest, not the last one: after a rewind older ones may
+// follow.
 func (u *user) see(record int, row projection.Row, gone bool) {
 	u.routes = append(append(u.routes, row.LabID), row.FormerLabIDs...)
 	newer := row.Rev > u.row.Rev || (row.Rev == u.row.Rev && (gone || !u.gone))
@@ -54,8 +55,7 @@ func (u *user) see(record int, row projection.Row, gone bool) {
 	}
 }
 
-// read returns the row that a record is about, and whether it was deleted; or the result of a record that asks for
-// nothing.
+// read returns the row of a record and whether it was deleted, or the result of a record without an effect.
 func (b *batch) read(record change.Record) (row projection.Row, gone bool, result *outcome.Result) {
 	c, err := envelope.Decode(record)
 	if err != nil {
@@ -113,8 +113,9 @@ func (b *batch) operations(maker *document.Maker) []document.Op {
 	return all
 }
 
-// finish gives the records that were written the result of their operations: dead if one of them is refused, else that
-// of the last one, which is on the patient's own route. A blank that is superseded shares its shard with the document.
+// finish sets the results of the records that were written: dead if one of their operations was rejected, else the
+// result of the last one, which is on the patient's own route. A blank on another route is superseded without effect
+// when it shares a shard with the document.
 func (b *batch) finish(fates []Fate) []outcome.Result {
 	for _, u := range b.users {
 		b.results[u.record] = resultOf(fates[u.ops[0]:u.ops[1]])

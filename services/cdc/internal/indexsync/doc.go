@@ -1,6 +1,6 @@
-// Package indexsync owns the way of a row of user_meta into the search index: which operations an event becomes, how
-// they are sent until each has an end, and what that end means for the event.
+// Package indexsync writes rows of user_meta to the search index: it turns events into operations, sends these until
+// each has a final result, and derives the results of the events.
 //
-// Whatever is sent may be sent again: every operation carries a version, and the server drops what is older than what
-// it holds. That is why a lost answer is no problem here, only a repeat.
+// All operations may be repeated: each has a version, and the server ignores an operation with a lower version than it
+// has. A lost response therefore only causes a repeat.
 package indexsync

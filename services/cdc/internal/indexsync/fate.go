@@ -7,56 +7,57 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Verdict is what the server did with one operation.
+// Verdict is the result of one operation at the server.
 type Verdict uint8
 
-// The verdicts. The first three are final.
+// Results of an operation; the first three are final.
 const (
-	Written    Verdict = iota // it is in the index, or what it deletes is not
+	Written    Verdict = iota // the document is in the index, or deleted from it
 	Superseded                // the index holds something newer
-	Poison                    // this document will never be accepted
-	Busy                      // the server has too much to do: again, and slower
-	Later                     // something is in the way that passes: again
+	Poison                    // this document can never be accepted
+	Busy                      // the server is overloaded: repeat more slowly
+	Later                     // temporary error: repeat
 	Gone                      // the target does not exist
-	Broken                    // a person has to fix something
+	Broken                    // an operator has to fix the cause
 )
 
-// Final reports whether sending the operation again would change nothing.
+// Final reports whether the operation need not be repeated.
 func (v Verdict) Final() bool { return v <= Poison }
 
-// Fate is the verdict over one operation.
+// Fate is the result of one operation, with details.
 type Fate struct {
 	Verdict Verdict
-	Kind    string // the server's word for it, such as document_parsing_exception; "" for Written
-	Advice  string // for Broken
+	Kind    string // the server's error type, such as document_parsing_exception; empty for Written
+	Advice  string // with Broken: what the operator should do
 }
 
-// Refusal is a verdict over a whole request: Busy, Later, Gone or Broken, or one of the two below.
+// Refusal is the error of a whole request. Its Verdict is Busy, Later, Gone or Broken; its Cause may ask for smaller
+// requests instead.
 type Refusal struct {
 	Verdict Verdict
 	Cause   Cause
 	Kind    string // as in Fate
-	Advice  string // for Broken
+	Advice  string // as in Fate
 	Err     error
 }
 
-// Cause tells two refusals apart that the sender answers by sending less at once.
+// Cause marks refusals after which the sender repeats the operations in smaller requests.
 type Cause uint8
 
-// The causes. Unsaid goes by the verdict.
+// Causes of a refusal. With Unsaid only the verdict counts.
 const (
 	Unsaid    Cause = iota
-	Malformed       // one of the operations makes the whole request unreadable
+	Malformed       // one operation makes the whole request unreadable
 	TooLarge        // the request is too long
 )
 
-// Error returns the cause.
+// Error returns the text of Err.
 func (r *Refusal) Error() string { return r.Err.Error() }
 
-// Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// refusalOf reads err. What is not a refusal was lost on the way: no one knows the outcome of the operations.
+// refusalOf returns the refusal in err. Any other error is a lost response, after which the results are unknown and the
+// operations are repeated.
 func refusalOf(err error) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -65,13 +66,13 @@ func refusalOf(err error) *Refusal {
 	return &Refusal{Verdict: Later, Kind: "transport", Err: err}
 }
 
-// ErrGone reports that the target of a write does not exist any more.
+// ErrGone reports that the target of a write no longer exists.
 var ErrGone = errors.New("the index no longer exists")
 
-// ErrBusy reports that the server has had too much to do for longer than the writer's patience.
+// ErrBusy reports that the server was overloaded for longer than the writer retries.
 var ErrBusy = errors.New("the search engine has too much to do")
 
-// faultOf turns what stops a write into a fault; Gone is the caller's to judge.
+// faultOf converts the result that stops a write to a fault. For Gone it wraps ErrGone, which the caller handles.
 func faultOf(v Verdict, kind, advice string, err error) error {
 	if err == nil {
 		err = fmt.Errorf("the search engine answers %s", kind)

@@ -14,24 +14,24 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// Phases tells where the migration of user_meta stands.
+// Phases returns the current phase of the migration of user_meta.
 type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
 }
 
-// Tables takes note that user_meta was emptied at once: no event names its rows. When it returns nil the note is
-// durable.
+// Tables records that user_meta was truncated, which has no event for each row. When it returns nil, that is recorded
+// durably.
 type Tables interface {
 	Truncated(ctx context.Context, table string) error
 }
 
-// Deps are what a Sink works with.
+// Deps are the services that a Sink uses.
 type Deps struct {
 	Lookup   Lookup
 	Writer   *Writer
 	Phases   Phases
 	Tables   Tables
-	Versions document.Versions // document.RevVersions{} everywhere but in tests
+	Versions document.Versions // document.RevVersions{}; tests may use others
 	Clock    clock.Clock
 }
 
@@ -41,7 +41,7 @@ type Sink struct {
 	maker   *document.Maker
 	targets *targets
 
-	troubles *troubles // of the index that a rebuild fills
+	troubles *troubles // troubles of the index that a rebuild fills
 }
 
 // NewSink returns a Sink.
@@ -50,15 +50,15 @@ func NewSink(d Deps) *Sink {
 		troubles: &troubles{clock: d.Clock, since: map[string]time.Time{}}}
 }
 
-// sinkName is what dead letters call this sink.
+// sinkName is the name of this sink in dead letters.
 const sinkName = "index"
 
-// Apply implements the consumer's sink for one batch of records in their order: one result per record. Of several
-// records of one patient only the newest is written, on behalf of all their routes; the others are coalesced. The
-// error is an *outcome.Fault: nothing may be marked, and the whole batch may be repeated.
+// Apply writes a batch of records, in their order, and returns one result per record. Of several records of one patient
+// only the newest is written, on the routes of all of them; the others are coalesced. The error is an *outcome.Fault:
+// nothing may be marked, and the whole batch may be repeated.
 //
-// The targets are as of at most LookupEvery before this call, and thus younger than that as seen from any of its
-// records: see rebuild.
+// The targets were read at most LookupEvery before this call, and so at most that long before any of its records was
+// processed. Package rebuild relies on this.
 func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Result, error) {
 	now, err := s.d.Phases.Phase(ctx)
 	if err != nil {
@@ -80,11 +80,11 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 	return b.finish(fates), nil
 }
 
-// maxLookups is how often one batch looks where to write: a swap and a rebuild that is given up may follow each other.
+// maxLookups bounds how often one batch looks up its targets: a swap may be followed by the end of a rebuild.
 const maxLookups = 3
 
-// write brings the targets up to the batch. A missing one was swapped or given up: then all are looked up again, for
-// another index may have taken its place, of another schema. The error is a fault.
+// write writes the batch to all targets. When a target no longer exists, because it was swapped or given up, it looks
+// all of them up again: another index, with another schema, may have replaced it. The error is a fault.
 func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 	for range maxLookups {
 		targets, unknown := s.targets.get(ctx)
@@ -105,11 +105,11 @@ func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 	return nil, err
 }
 
-// writeAll writes each target in its own schema, and returns the fates in the last one, where searches read. What
-// another target does not take never keeps that one from its changes: a document that it refuses is the rebuild's to
-// find, and one that cannot be written is given up, so that it is never searched without them.
+// writeAll writes the batch to each target in the target's schema, and returns the fates of the last one, which
+// searches use. Errors of another target do not keep the changes from the last one: the rebuild detects documents that
+// its index rejected, and an index that cannot be written is given up, so that it is never searched.
 func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates []Fate, err error) {
-	var open error // what keeps the batch from being marked
+	var open error // error that prevents the batch from being marked
 	for i, target := range targets {
 		fates, err = s.d.Writer.Write(ctx, target.Alias, b.operations(s.maker.Of(target.Schema)))
 		switch {
@@ -130,10 +130,10 @@ func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates 
 }
 
 // givingUp is how long the index that a rebuild fills may be overloaded, usually by the rebuild itself, before it is
-// given up. Until then the batches come again, and searches have what they hold.
+// given up. Until then batches are repeated, while the live index has their changes already.
 const givingUp = 3 * time.Minute
 
-// troubles knows since when indexes are not written. Safe for concurrent use.
+// troubles stores since when each index cannot be written. Safe for concurrent use.
 type troubles struct {
 	clock clock.Clock
 	mu    sync.Mutex
@@ -146,7 +146,7 @@ func (t *troubles) over(index string) {
 	delete(t.since, index)
 }
 
-// last returns how long a trouble that is there now has lasted.
+// last returns how long an index has not been written; 0 at the first call.
 func (t *troubles) last(index string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,7 +166,7 @@ func skipAll(records []change.Record, reason string) []outcome.Result {
 	return results
 }
 
-// refused is what a dead letter says of a document that the index does not accept.
+// refused returns the result of a document that the index rejects.
 func refused(fate Fate) outcome.Result {
 	return outcome.Died(sinkName, fate.Kind, fmt.Errorf("the index refuses the document: %s", fate.Kind))
 }

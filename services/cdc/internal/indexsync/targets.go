@@ -8,37 +8,37 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// LookupEvery is how old the knowledge of where to write may be. A rebuild that waits twice as long after it made a
-// second target knows: a process that does not write there works on events from before.
+// LookupEvery is the maximum age of the cached targets. When a rebuild has waited for twice this time after creating a
+// second target, a process that does not write to that target only processes events from before.
 const LookupEvery = 2 * time.Second
 
-// Target is an index to write.
+// Target is an index to which changes are written.
 type Target struct {
 	Alias  string
-	Index  string // behind the alias; of the one that a rebuild fills only
+	Index  string // name of the index behind the alias; set only for the index that a rebuild fills
 	Schema int
 }
 
-// Lookup tells where operations go.
+// Lookup returns the indexes to which changes are written.
 type Lookup interface {
-	// Targets returns what to write, in that order; the last one is where searches read, the one before it is what a
-	// rebuild fills. The error is a fault.
+	// Targets returns the indexes in the order of writing. The last one is the index that searches use; a rebuild fills
+	// the one before it. The error is a fault.
 	Targets(ctx context.Context) ([]Target, error)
-	// GiveUpNext keeps an index that a rebuild fills from ever being searched: it lacks something. The error is a fault.
+	// GiveUpNext ensures that an incomplete index of a rebuild is never searched. The error is a fault.
 	GiveUpNext(ctx context.Context, index string) error
 }
 
-// targets caches a lookup.
+// targets caches the result of a lookup.
 type targets struct {
 	lookup Lookup
 	clock  clock.Clock
 
 	mu    sync.Mutex
-	known []Target  // guarded by mu; nil: not known
-	read  time.Time // guarded by mu; before the lookup was sent
+	known []Target  // guarded by mu; nil: no lookup cached
+	read  time.Time // guarded by mu; time before the lookup
 }
 
-// get returns the targets as of at most LookupEvery ago.
+// get returns targets that are at most LookupEvery old.
 func (t *targets) get(ctx context.Context) ([]Target, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -55,7 +55,7 @@ func (t *targets) get(ctx context.Context) ([]Target, error) {
 	return known, nil
 }
 
-// forget makes the next get ask again.
+// forget discards the cached targets.
 func (t *targets) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

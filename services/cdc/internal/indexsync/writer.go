@@ -13,34 +13,34 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 )
 
-// Index takes operations.
+// Index executes operations.
 type Index interface {
 	// Bulk sends ops to the index behind target, in their order, and returns the fate of each. The error is a *Refusal
-	// when the server refused the request as a whole; any other error leaves open the outcome of it.
+	// when the server rejected the whole request; after any other error the results are unknown.
 	Bulk(ctx context.Context, target string, ops []document.Op) ([]Fate, error)
 }
 
-// Observer hears what happens, for metrics.
+// Observer receives events for metrics.
 type Observer interface {
-	// Sent counts one request that was answered.
+	// Sent counts one answered request.
 	Sent(ops int, took time.Duration)
-	// Resent counts operations that have to be sent again, and the server's word for why.
+	// Resent counts operations that have to be repeated, by the server's error type.
 	Resent(ops int, kind string)
 }
 
-// WriterConfig bounds the requests; nest it with envPrefix "BULK_".
+// WriterConfig holds the limits of requests; nest it with envPrefix "BULK_".
 type WriterConfig struct {
 	Operations int           `env:"OPERATIONS" envDefault:"1000"`
 	Bytes      int           `env:"BYTES" envDefault:"5242880"`
 	Concurrent int           `env:"CONCURRENT" envDefault:"4"`
 	FirstRetry time.Duration `env:"FIRST_RETRY" envDefault:"100ms"`
 	MaxRetry   time.Duration `env:"MAX_RETRY" envDefault:"2s"`
-	// Patience is how long operations go again before the writer gives the batch back; below the time that one try of
-	// a batch may take.
+	// Patience is how long operations are repeated before the writer returns an error. It must be shorter than the timeout
+	// of one attempt of a batch.
 	Patience time.Duration `env:"PATIENCE" envDefault:"10s"`
 }
 
-// Validate refuses bounds with which nothing would be sent.
+// Validate rejects limits with which nothing would be sent.
 func (c *WriterConfig) Validate() error {
 	if c.Operations < 1 || c.Bytes < 1 || c.Concurrent < 1 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry ||
 		c.Patience < 0 {
@@ -50,7 +50,7 @@ func (c *WriterConfig) Validate() error {
 	return nil
 }
 
-// WriterDeps are what a writer works with. Jitter returns a number from 0 to 1.
+// WriterDeps are the services that a Writer uses. Jitter returns a random number from 0 to 1.
 type WriterDeps struct {
 	Config   WriterConfig
 	Index    Index
@@ -59,20 +59,20 @@ type WriterDeps struct {
 	Jitter   func() float64
 }
 
-// Writer sends operations until each has an end. Safe for concurrent use; all its users share one bound of requests.
+// Writer sends operations until each has a final result. Safe for concurrent use; the limit of concurrent requests
+// applies to all users together.
 type Writer struct {
 	d    WriterDeps
-	room *semaphore.Weighted // requests under way
+	room *semaphore.Weighted // limits concurrent requests
 }
 
-// NewWriter returns a writer.
 func NewWriter(d WriterDeps) *Writer {
 	return &Writer{d: d, room: semaphore.NewWeighted(int64(d.Config.Concurrent))}
 }
 
-// Write sends ops to target and returns the final fate of each, parallel to ops. An error means that some may be
-// written and others not: a fault (see outcome), or one that wraps ErrGone and a fault. The same ops may be written
-// again.
+// Write sends ops to target and returns the final fate of each, parallel to ops. After an error some may be written and
+// others not, and the same ops may be written again. The error is a fault (see package outcome); it also wraps ErrGone
+// when target no longer exists.
 func (w *Writer) Write(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	fates := make([]Fate, 0, len(ops))
 	for len(ops) > 0 {
@@ -86,10 +86,10 @@ func (w *Writer) Write(ctx context.Context, target string, ops []document.Op) ([
 	return fates, nil
 }
 
-// lineBytes is about what the line before a document takes.
+// lineBytes is the approximate size of the line before a document.
 const lineBytes = 100
 
-// fit returns how many of ops make one request, at least one.
+// fit returns how many of ops fit into one request, at least one.
 func (w *Writer) fit(ops []document.Op) int {
 	total := 0
 	for i := range ops {
@@ -101,11 +101,11 @@ func (w *Writer) fit(ops []document.Op) int {
 	return len(ops)
 }
 
-// finish sends one request's worth of operations, those without an end again, until all have one or the patience is
+// finish sends operations in one request, and repeats those without a final fate until all have one or Patience is
 // over.
 func (w *Writer) finish(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	fates := make([]Fate, len(ops))
-	open := make([]int, len(ops)) // positions in ops without a final fate
+	open := make([]int, len(ops)) // positions of operations without a final fate
 	for i := range open {
 		open[i] = i
 	}
@@ -132,7 +132,7 @@ func (w *Writer) finish(ctx context.Context, target string, ops []document.Op) (
 	}
 }
 
-// settle notes fates and returns the positions that are still open. The error is a fault.
+// settle stores fates and returns the positions without a final one. The error is a fault.
 func settle(fates []Fate, open []int, some []Fate) ([]int, error) {
 	var still []int
 	for i, fate := range some {
@@ -158,7 +158,7 @@ func pick(ops []document.Op, positions []int) []document.Op {
 	return some
 }
 
-// again waits before the next attempt. It returns false when the patience or the context is over.
+// again waits before the next attempt. It returns false when Patience or ctx is over.
 func (w *Writer) again(ctx context.Context, begin time.Time, attempt, ops int, kind string) bool {
 	pause := w.d.Config.MaxRetry
 	if attempt < 16 {
@@ -172,7 +172,7 @@ func (w *Writer) again(ctx context.Context, begin time.Time, attempt, ops int, k
 	return lifecycle.Pause(ctx, pause) == nil
 }
 
-// request sends ops within the bound of requests under way, in halves where the server asks for that.
+// request sends ops within the limit of concurrent requests.
 func (w *Writer) request(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	if err := w.room.Acquire(ctx, 1); err != nil {
 		return nil, fmt.Errorf("wait for a request to end: %w", err)
@@ -181,8 +181,8 @@ func (w *Writer) request(ctx context.Context, target string, ops []document.Op) 
 	return w.halve(ctx, target, ops)
 }
 
-// halve sends ops. A request that one operation makes unreadable, or that is too large, is cut in two until the one
-// at fault stands alone: that one is poison.
+// halve sends ops. A request that is too large, or unreadable because of one operation, is split until that operation
+// is in a request of its own; its fate is then Poison.
 func (w *Writer) halve(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	begin := w.d.Clock.Now()
 	fates, err := w.d.Index.Bulk(ctx, target, ops)
@@ -217,7 +217,8 @@ func (w *Writer) halve(ctx context.Context, target string, ops []document.Op) ([
 	return fates, nil
 }
 
-// fewAtFault is how many operations in a row can be unreadable by accident.
+// fewAtFault is the number of unreadable operations in a row from which the cause is no longer the operations
+// themselves.
 const fewAtFault = 8
 
 func allPoison(fates []Fate) bool {

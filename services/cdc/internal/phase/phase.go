@@ -1,6 +1,6 @@
-// Package phase owns the answer to one question: does user_meta have the person's columns yet? Before (phase
-// migration) the materializer fills the first set of columns and nothing is indexed; after (phase running) everything
-// is, beginning with every patient once.
+// Package phase detects whether user_meta has the person's columns yet. Before that (phase migration) the materializer
+// fills the first set of columns and nothing is indexed. Afterwards (phase running) everything is, beginning with a
+// full resync.
 package phase
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Phase is where the migration of user_meta stands.
+// Phase is the state of the migration of user_meta.
 type Phase string
 
-// The phases, spelt as CDC_PHASE_OVERRIDE and the health page spell them.
+// Phases as spelled in CDC_PHASE_OVERRIDE and on the health page.
 const (
 	Migration Phase = "migration"
 	Running   Phase = "running"
@@ -26,38 +26,38 @@ type Schema interface {
 	HasFullName(ctx context.Context) (bool, error)
 }
 
-// Walk computes every patient again, from the first on, in its own time. When Restart returns nil that is durable: it
-// survives the end of the process.
+// Walk starts full resyncs, which run in the background. When Restart returns nil, the start is durable: it survives
+// the end of the process.
 type Walk interface {
 	Restart(ctx context.Context) error
 }
 
-// Deps are what a Watch needs.
+// Deps are the services and settings of a Watch.
 type Deps struct {
 	Schema   Schema
 	Walk     Walk
-	Override Phase // wins over what the schema says; "" for none
+	Override Phase // used instead of the schema; empty: none
 	Interval time.Duration
 	Log      *slog.Logger
 }
 
-// DefaultInterval is how often the schema is read. Nothing else reports that a column was added: a pipeline that
-// does not use it gets no error.
+// DefaultInterval is how often the schema is read. An added column must be detected this way, because it causes no
+// error in a pipeline that does not use it.
 const DefaultInterval = 5 * time.Second
 
-// Watch knows the present phase. It is safe for concurrent use.
+// Watch holds the current phase. Safe for concurrent use.
 type Watch struct {
 	d Deps
-	// looking holds one value while someone guards present and reads the schema for all. Others wait for it as long as
-	// their context lasts: a probe must not wait for a database that is unavailable.
+	// looking is the lock of present. It holds one value while a caller has it. Callers wait for it only as long as their
+	// contexts last, so that a probe does not wait for an unavailable database.
 	looking chan struct{}
 	present Phase
 }
 
-// New returns a Watch that has not looked yet.
+// New returns a Watch that has not read the schema yet.
 func New(d Deps) *Watch { return &Watch{d: d, looking: make(chan struct{}, 1)} }
 
-// lock returns what ends it.
+// lock waits for the lock, which unlock releases.
 func (w *Watch) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case w.looking <- struct{}{}:
@@ -67,7 +67,7 @@ func (w *Watch) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Phase returns the phase, from memory when someone looked before.
+// Phase returns the phase. It reads the schema only when it was not read before.
 func (w *Watch) Phase(ctx context.Context) (Phase, error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *Watch) Running(ctx context.Context) (bool, error) {
 	return now == Running, err
 }
 
-// Check reads the schema and returns the phase, and whether it differs from the one before.
+// Check reads the schema. It returns the phase, and whether it differs from the previous one.
 func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) 
 	return now, err == nil && before != "" && now != before, err
 }
 
-// look is called with the lock held. Nothing changes unless the walk that a change needs is sure to happen: in the
-// migration phase changes pass that no one indexes, so its beginning and its end both ask for one.
+// look reads the schema; the caller holds the lock. The phase changes only after the full resync that the change needs
+// was started durably. Changes made in the migration phase are not indexed, so its begin and its end both start one.
 func (w *Watch) look(ctx context.Context) (Phase, error) {
 	now := w.d.Override
 	if now == "" {
@@ -124,7 +124,7 @@ func (w *Watch) look(ctx context.Context) (Phase, error) {
 	return now, nil
 }
 
-// Run looks again and again until ctx ends. A look that fails is repeated; the one before stays valid.
+// Run reads the schema periodically until ctx ends. After an error the previous phase stays valid.
 func (w *Watch) Run(ctx context.Context) error {
 	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "phase of user_meta", func(ctx context.Context) error {
 		_, _, err := w.Check(ctx)

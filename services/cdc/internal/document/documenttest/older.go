@@ -14,7 +14,7 @@ import (
 //go:embed older.json
 var older []byte
 
-// OlderIndex returns the body that creates an index of document.OldSchema with five shards. aliases as for
+// OlderIndex returns the request body that creates an index of document.OldSchema with five shards. aliases is as for
 // document.Index.
 func OlderIndex(refresh time.Duration, aliases map[string]bool) []byte {
 	var body struct {
@@ -31,6 +31,6 @@ func OlderIndex(refresh time.Duration, aliases map[string]bool) []byte {
 	for alias, write := range aliases {
 		body.Aliases[alias] = map[string]any{"is_write_index": write}
 	}
-	text, _ := json.Marshal(body) // maps and texts always encode
+	text, _ := json.Marshal(body) // maps and texts can always be encoded
 	return text
 }

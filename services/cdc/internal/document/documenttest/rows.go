@@ -1,4 +1,4 @@
-// Package documenttest draws rows of user_meta for tests of what the index makes of them.
+// Package documenttest generates rows of user_meta for tests of documents.
 package documenttest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Rows draws any row that user_meta can hold, arrays short.
+// Rows generates any row that user_meta can hold, with short lists.
 func Rows() *rapid.Generator[projection.Row] {
 	return rapid.Custom(func(t *rapid.T) projection.Row {
 		id := rapid.Int64()

@@ -8,20 +8,21 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Members tells who belongs to a laboratory.
+// Members returns the patients of a laboratory.
 type Members interface {
-	// Members returns those of userIDs who are or were patients of the laboratory.
+	// Members returns the ids in userIDs that are or were patients of the laboratory.
 	Members(ctx context.Context, scope authn.LabScope, userIDs []int64) ([]int64, error)
 }
 
-// Forced computes patients whom someone names, and writes their rows also when they are equal: the index follows
-// even when only it was wrong.
+// Forced recomputes patients on request. It writes their rows even when they are unchanged, so that the index is
+// corrected when only the index is wrong.
 type Forced struct {
 	Users   Users
 	Members Members
 }
 
-// RecomputeIn computes those of userIDs who are or were patients of the laboratory, and returns how many they are.
+// RecomputeIn recomputes the patients in userIDs that belong to the laboratory, or did before, and returns their
+// number.
 func (f Forced) RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs []int64) (int, error) {
 	members, err := f.Members.Members(ctx, scope, userIDs)
 	if err != nil || len(members) == 0 {
@@ -34,8 +35,8 @@ func (f Forced) RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs [
 	return len(members), f.first(refused)
 }
 
-// RecomputeForced computes patients of any laboratory. It returns those whose row the database refuses, and why: no one
-// else would tell.
+// RecomputeForced recomputes patients of any laboratory. It returns the patients whose row the database rejects, with
+// the errors, which are not reported elsewhere.
 func (f Forced) RecomputeForced(ctx context.Context, userIDs []int64) (refused map[int64]error, err error) {
 	targets := make([]Target, len(userIDs))
 	for i, id := range userIDs {
@@ -52,7 +53,7 @@ func (f Forced) RecomputeForced(ctx context.Context, userIDs []int64) (refused m
 	return refused, nil
 }
 
-// first is the error of a call in which rows were refused.
+// first returns an error for one of the rejected rows, with the number of the others; nil when there are none.
 func (f Forced) first(refused map[int64]error) error {
 	for id, poison := range refused {
 		return fmt.Errorf("patient %d and %d others refused: %w", id, len(refused)-1, poison)

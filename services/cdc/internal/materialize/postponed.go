@@ -12,13 +12,12 @@ import (
 const (
 	firstPostponement = time.Second
 	lastPostponement  = 32 * time.Second
-	maxPostponed      = 100_000 // patients; beyond that the reconciler is the one to find them
+	maxPostponed      = 100_000 // patients; the reconciliation finds further ones
 )
 
-// Postponed holds patients whose sources lagged behind their events for longer than a batch may wait, and computes
-// them again after 1, 2, 4 … 32 seconds: until then a row that was committed is readable, whatever its replica takes.
-// It implements Late. A process that ends computes all of them
-// once more; what a crash loses, the reconciler finds. Safe for concurrent use.
+// Postponed holds patients whose source rows were not readable within the time that a batch may wait. It recomputes
+// them after 1, 2, 4 … 32 seconds, by when even a slow replica shows a committed row. A process that ends recomputes
+// all of them once more; after a crash the reconciliation finds them. Safe for concurrent use.
 type Postponed struct {
 	clock clock.Clock
 	mu    sync.Mutex // guards due
@@ -27,15 +26,15 @@ type Postponed struct {
 
 type postponement struct {
 	at   time.Time
-	wait time.Duration // before at
+	wait time.Duration // delay that ends at at
 }
 
-// NewPostponed returns an empty list.
+// NewPostponed returns an empty Postponed.
 func NewPostponed(c clock.Clock) *Postponed {
 	return &Postponed{clock: c, due: map[int64]postponement{}}
 }
 
-// Add puts patients on the list. Those on it start over.
+// Add adds patients; those already in the list start again with the first delay.
 func (p *Postponed) Add(userIDs []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,19 +46,20 @@ func (p *Postponed) Add(userIDs []int64) {
 	}
 }
 
-// Waiting returns how many patients are on the list.
+// Waiting returns the number of patients in the list.
 func (p *Postponed) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.due)
 }
 
-// RunOnce computes the patients whose time has come. After a fault they stay due.
+// RunOnce recomputes the patients that are due. After a fault they stay due.
 func (p *Postponed) RunOnce(ctx context.Context, users Users) error {
 	return p.compute(ctx, users, p.ready(p.clock.Now()))
 }
 
-// Finish computes all who wait, whenever their time comes: their events are done and come to no other process.
+// Finish recomputes all patients, due or not. It is called at shutdown, because their events are committed and no other
+// process gets them.
 func (p *Postponed) Finish(ctx context.Context, users Users) error {
 	return p.compute(ctx, users, p.ready(p.clock.Now().Add(lastPostponement)))
 }
@@ -80,7 +80,7 @@ func (p *Postponed) compute(ctx context.Context, users Users, ready []int64) err
 	return nil
 }
 
-// ready returns those whose time has come by then.
+// ready returns the patients that are due by a time.
 func (p *Postponed) ready(by time.Time) []int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,8 @@ func (p *Postponed) ready(by time.Time) []int64 {
 	return ids
 }
 
-// done puts off what was computed at the given time; what was added since keeps its turn.
+// done postpones patients that were recomputed at the given time, or removes them after the last delay. Patients that
+// were added again since then are unchanged.
 func (p *Postponed) done(ids []int64, computed time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,39 +9,39 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Store computes rows of user_meta in one transaction.
+// Store recomputes rows of user_meta in one transaction.
 type Store interface {
-	// Recompute locks the rows of targets, which are distinct and in the order of their ids, reads the sources,
-	// computes and writes. It may be repeated. The error is an *outcome.Fault or, when the database refuses a row
-	// for its own sake, a *Poison; then nothing is written.
+	// Recompute locks the rows of targets, which must be distinct and ordered by id, reads their sources, and writes the
+	// computed rows. It is idempotent. The error is an *outcome.Fault, or a *Poison when the database rejects a row
+	// because of its values; then nothing is written.
 	Recompute(ctx context.Context, targets []Target) (Summary, error)
 }
 
-// Late accepts patients whose sources did not show what the events told within the time that a batch may wait.
-// It recomputes them later, or leaves them to a comparison of everything.
+// Late accepts patients whose source rows were not readable within the time that a batch may wait. It recomputes them
+// later, or leaves them to the reconciliation.
 type Late interface {
 	Add(userIDs []int64)
 }
 
-// Observer counts.
+// Observer counts computed rows for metrics.
 type Observer interface {
-	// Recomputed counts rows that were written, were equal already, and were capped.
+	// Recomputed counts rows that were written, were equal to the stored row, and had a list at its limit.
 	Recomputed(written, equal, capped int)
-	// Early counts patients that had to be computed again because an event came before its row.
+	// Early counts patients that were recomputed because an event arrived before its row was readable.
 	Early(patients int)
-	// Late counts patients that were handed over.
+	// Late counts patients that were passed to Late.
 	Late(patients int)
 }
 
-// Config bounds the work of one call.
+// Config holds the limits of one call.
 type Config struct {
-	MaxTargets int           // patients in one transaction
-	Patience   time.Duration // how long one call may wait for early events, over all
+	MaxTargets int           // patients per transaction
+	Patience   time.Duration // total time that one call waits for rows that are not readable yet
 }
 
-// DefaultConfig returns what production uses: transactions that amortise the disk without holding locks for long, and a
-// wait that covers a commit on its way to the disk. Not more: a row that was deleted meanwhile looks early too, and
-// must not hold up its partition.
+// DefaultConfig returns the values for production. The transactions are large enough to amortize the disk, without
+// holding locks for long. The wait covers a commit that is being written to disk. It is no longer than that, because a
+// row that was deleted meanwhile looks the same and must not delay its partition.
 func DefaultConfig() Config { return Config{MaxTargets: 500, Patience: 300 * time.Millisecond} }
 
 const (
@@ -49,7 +49,7 @@ const (
 	maxWait   = 5 * time.Second
 )
 
-// Deps are what a Recomputer needs.
+// Deps are the services that a Recomputer uses.
 type Deps struct {
 	Store    Store
 	Late     Late
@@ -57,14 +57,13 @@ type Deps struct {
 	Config   Config
 }
 
-// Recomputer computes the rows of patients again. It is safe for concurrent use.
+// Recomputer recomputes the rows of patients. Safe for concurrent use.
 type Recomputer struct{ d Deps }
 
-// NewRecomputer returns a Recomputer.
 func NewRecomputer(d Deps) *Recomputer { return &Recomputer{d} }
 
-// Recompute makes the rows of targets, in any order and with repetitions, equal to their sources. Patients in
-// Summary.Early were handed to Late. The error is an *outcome.Fault: call again with the same targets.
+// Recompute makes the rows of targets equal to their sources; targets may be in any order and repeat patients. The
+// patients in Summary.Early were passed to Late. After an error, which is an *outcome.Fault, the call can be repeated.
 func (r *Recomputer) Recompute(ctx context.Context, targets []Target) (Summary, error) {
 	total, err := r.chunks(ctx, merge(targets))
 	if err != nil {
@@ -83,7 +82,8 @@ func (r *Recomputer) Recompute(ctx context.Context, targets []Target) (Summary, 
 	return total, nil
 }
 
-// again repeats the early ones, with growing pauses, and returns the ones that are still early.
+// again recomputes targets whose source rows were not readable yet, with growing pauses. It returns the targets for
+// which this is still so.
 func (r *Recomputer) again(ctx context.Context, total *Summary) ([]Target, error) {
 	early, left := total.Early, r.d.Config.Patience
 	if len(early) > 0 {
@@ -99,7 +99,7 @@ func (r *Recomputer) again(ctx context.Context, total *Summary) ([]Target, error
 			return nil, err
 		}
 		early, next.Early = next.Early, nil
-		next.Equal = 0 // they were counted
+		next.Equal = 0 // counted before
 		total.add(next)
 	}
 	return early, nil
@@ -117,7 +117,7 @@ func (r *Recomputer) chunks(ctx context.Context, targets []Target) (Summary, err
 	return total, nil
 }
 
-// bisect finds the rows that the database refuses, so that the others are written.
+// bisect splits targets until only rows that the database rejects fail, so that the others are written.
 func (r *Recomputer) bisect(ctx context.Context, targets []Target) (Summary, error) {
 	s, err := r.d.Store.Recompute(ctx, targets)
 	var poison *Poison

@@ -9,18 +9,18 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Users computes rows of user_meta; *Recomputer implements it.
+// Users recomputes rows of user_meta.
 type Users interface {
 	Recompute(ctx context.Context, targets []Target) (Summary, error)
 }
 
-// Tables takes note that a source table was emptied at once: no event names its rows. When it returns nil the note
-// is durable.
+// Tables records that a source table was truncated, which has no event for each row. When it returns nil, that is
+// recorded durably.
 type Tables interface {
 	Truncated(ctx context.Context, table string) error
 }
 
-// Sink applies the changes of the three source tables to user_meta.
+// Sink applies changes of the three source tables to user_meta.
 type Sink struct {
 	users  Users
 	tables Tables
@@ -32,10 +32,10 @@ func NewSink(users Users, tables Tables, clk clock.Clock) *Sink {
 	return &Sink{users: users, tables: tables, clock: clk}
 }
 
-// Apply implements the consumer's sink for one batch of records in their order: one result per record. A record is
-// coalesced when later ones of the batch name all of its patients. It is dead when it cannot be read, or when it is
-// the last of the batch to name a patient whose row the database refuses. The error is an *outcome.Fault: nothing
-// may be marked, and the whole batch may be repeated.
+// Apply applies a batch of records, in their order, and returns one result per record. A record is coalesced when later
+// ones of the batch name all of its patients. It is dead when it cannot be decoded, or when it is the last one to name
+// a patient whose row the database rejects. The error is an *outcome.Fault: nothing may be marked, and the whole batch
+// may be repeated.
 func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Result, error) {
 	b := newBatch(records, s.clock.Now().Add(-freshness))
 	summary := Summary{}
@@ -53,6 +53,6 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 	return b.results(summary), nil
 }
 
-// freshness is how long after its commit an event may be ahead of its row. Older events come from a backlog or a
-// replay, where a missing row was deleted since: waiting for it would be without effect.
+// freshness is how long after its commit an event may arrive before its row is readable. Older events come from a
+// backlog or a replay: their missing rows were deleted since, and waiting would not help.
 const freshness = time.Minute

@@ -1,7 +1,6 @@
-// Package materialize owns the way from a change of a source row to the patient's row in user_meta. A change only
-// names the patients whom it concerns; their rows are computed again from the sources, under a lock that is taken
-// before the sources are read. So neither order nor repetition of the changes matters, and the last writer has read
-// the newest sources.
+// Package materialize recomputes the rows of user_meta after changes of source rows. A change only identifies the
+// patients to recompute. Their rows are computed from the sources, under a lock that is taken before the sources are
+// read. Order and repetition of changes therefore do not matter: the last writer has read the newest sources.
 package materialize
 
 import (
@@ -11,33 +10,33 @@ import (
 	"time"
 )
 
-// Target is one patient whose row has to be computed again.
+// Target is one patient whose row is to be recomputed.
 type Target struct {
 	UserID int64
-	Seen   []Seen // what the events showed; the computation is repeated while the sources lag behind it
-	// SourceTime is when the newest of the changes was committed, epoch milliseconds; 0 when no one knows.
+	Seen   []Seen // source rows in the events; the computation is repeated until the sources show them
+	// SourceTime is the commit time of the newest of the changes in epoch milliseconds; 0 when unknown.
 	SourceTime int64
-	// Force writes the row also when nothing differs, with a revision above the document of IndexVersion: what
-	// fixes a wrong index under a right row.
+	// Force writes the row even when it is unchanged, with a revision above the document of IndexVersion. This corrects a
+	// wrong document of a correct row.
 	Force        bool
 	IndexVersion int64
 }
 
-// Seen is a source row as an event showed it. An event can arrive before its row is readable.
+// Seen is the state of a source row in an event. An event can arrive before its row is readable.
 type Seen struct {
 	Table     string
 	RowID     int64
 	UpdatedOn time.Time
-	Gone      bool // the row was deleted; UpdatedOn is of its last state
+	Gone      bool // the row was deleted; UpdatedOn is from its last state
 }
 
-// Summary is what one computation did, by patient.
+// Summary is the result of one computation.
 type Summary struct {
 	Written int
-	Equal   int               // nothing to write
-	Capped  int               // rows written with a list at its limit
-	Early   []Target          // computed from sources that lag behind what was seen
-	Poison  map[int64]*Poison // whose row the database refuses
+	Equal   int               // rows that were equal to the stored ones
+	Capped  int               // written rows with a list at its limit
+	Early   []Target          // targets whose sources did not show what was seen
+	Poison  map[int64]*Poison // patients whose row the database rejects
 }
 
 func (s *Summary) add(o Summary) {
@@ -53,20 +52,18 @@ func (s *Summary) add(o Summary) {
 	}
 }
 
-// Poison is a refusal that concerns the row itself, now and for ever: a value that its column cannot hold. Err names
-// the column, never the value.
+// Poison is the permanent rejection of a row, for example for a value that its column cannot hold. Err names the
+// column, never the value.
 type Poison struct {
 	Reason string // a fixed lower-case word for metrics and headers
 	Err    error
 }
 
-// Error returns the reason and the cause.
 func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.Reason, p.Err) }
 
-// Unwrap returns the cause.
 func (p *Poison) Unwrap() error { return p.Err }
 
-// merge returns one target a patient in the order of their ids, in which their rows are locked.
+// merge returns one target per patient, ordered by id, in which order the rows are locked.
 func merge(targets []Target) []Target {
 	byUser := make(map[int64]*Target, len(targets))
 	for _, t := range targets {
@@ -90,7 +87,7 @@ func merge(targets []Target) []Target {
 	return merged
 }
 
-// lastSeen keeps the last sight of each source row.
+// lastSeen keeps the last state of each source row.
 func lastSeen(all []Seen) []Seen {
 	type row struct {
 		table string

@@ -9,60 +9,59 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// Position is how far a walk came. Mark distinguishes two walks that came equally far.
+// Position is how far a full resync has come. Mark distinguishes two of them at the same patient.
 type Position struct {
-	UserID int64 // the last patient that was computed
+	UserID int64 // last patient that was recomputed
 	Mark   int64
 }
 
-// Walks keeps the position of the one walk over all patients, durably. A restart wins over the process that walks:
-// Advance and Finish do nothing and say so when the position is not the given one any more.
+// Walks stores the position of the full resync durably; there is one at a time. A restart takes precedence over a
+// running resync: Advance and Finish change nothing and return false when the position differs from the given one.
 type Walks interface {
-	// Restart asks for a walk from the first patient on.
+	// Restart starts a full resync with the first patient.
 	Restart(ctx context.Context) error
-	// Position returns where the walk stands; not ok when none is due.
+	// Position returns the position; ok is false when no full resync is due.
 	Position(ctx context.Context) (p Position, ok bool, err error)
 	Advance(ctx context.Context, from Position, userID int64) (to Position, ok bool, err error)
 	Finish(ctx context.Context, at Position) (ok bool, err error)
-	// UserIDs returns up to limit ids of all patients above after, ascending.
+	// UserIDs returns up to limit ids of patients above after, ascending.
 	UserIDs(ctx context.Context, after int64, limit int) ([]int64, error)
 }
 
-// Phases tells the present phase.
+// Phases returns the current phase.
 type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
 }
 
-// WalkerDeps are what a Walker needs.
+// WalkerDeps are the services and limits of a Walker.
 type WalkerDeps struct {
 	Walks    Walks
 	Phases   Phases
 	Users    Users
-	Chunk    int           // patients in one step
-	Interval time.Duration // how often to look for a walk that is due
+	Chunk    int           // patients per step
+	Interval time.Duration // how often to check whether a full resync is due
 	Log      *slog.Logger
 }
 
-// Walker computes all patients once more when that is due: after the migration of user_meta, during which changes
-// passed that no one indexed, and after a source table was emptied. Rows are written even when they are equal, so that
-// each passes the index. It resumes where it stopped; two walkers at once only waste work.
+// Walker runs full resyncs: after the migration of user_meta, during which changes were not indexed, and after a source
+// table was truncated. It writes rows even when they are unchanged, so that every patient is indexed again. It resumes
+// where it stopped; two walkers at the same time are harmless but duplicate work.
 type Walker struct{ d WalkerDeps }
 
-// NewWalker returns a Walker.
 func NewWalker(d WalkerDeps) *Walker { return &Walker{d} }
 
-// Truncated implements Tables: no event names the deleted rows, so every patient is computed again.
+// Truncated starts a full resync, because a truncation has no events that name the deleted rows.
 func (w *Walker) Truncated(ctx context.Context, table string) error {
 	w.d.Log.Warn("a captured table was truncated; all patients are computed again", "table", table)
 	return w.d.Walks.Restart(ctx)
 }
 
-// Run looks for a walk that is due, and walks, until ctx ends.
+// Run runs full resyncs that are due until ctx ends.
 func (w *Walker) Run(ctx context.Context) error {
 	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "walk over all patients", w.RunOnce)
 }
 
-// RunOnce walks to the end if a walk is due. Before the migration of user_meta is over it is not begun.
+// RunOnce runs a full resync to its end if one is due. It does not begin before the migration of user_meta is over.
 func (w *Walker) RunOnce(ctx context.Context) error {
 	now, err := w.d.Phases.Phase(ctx)
 	if err != nil || now != phase.Running {
@@ -87,7 +86,7 @@ func (w *Walker) RunOnce(ctx context.Context) error {
 	}
 }
 
-// step computes one chunk and returns the new position, nil at the end.
+// step recomputes one chunk of patients. It returns the new position, nil at the end, and the number of patients.
 func (w *Walker) step(ctx context.Context, at Position) (*Position, int, error) {
 	ids, err := w.d.Walks.UserIDs(ctx, at.UserID, w.d.Chunk)
 	if err != nil {
@@ -118,7 +117,7 @@ func (w *Walker) step(ctx context.Context, at Position) (*Position, int, error) 
 	return w.movedByAnother(ctx)
 }
 
-// movedByAnother returns the position after someone else moved it.
+// movedByAnother returns the position after another process changed it.
 func (w *Walker) movedByAnother(ctx context.Context) (*Position, int, error) {
 	at, due, err := w.d.Walks.Position(ctx)
 	if err != nil || !due {

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-const maxFullName = 400 // characters of the column; the parts may have 403
+const maxFullName = 400 // characters of the column; its parts may have 403 together
 
-// Compute returns the patient's row as the sources say it, without Rev and UpdatedAt. previous is the stored row,
-// nil or a stub when there is none; it contributes the laboratories that the patient was in.
+// Compute returns the patient's row for the sources, without Rev and UpdatedAt. previous is the stored row, nil or a
+// stub when there is none; it contributes the laboratories that the patient was in.
 //
-// Only rows of the patient's present laboratory count. A patient who is deleted, or whose row is missing, keeps the
-// routes and nothing else: the index has to blank them, and no one has to remember a person who asked to be
-// forgotten.
+// Only rows of the patient's current laboratory are used. For a patient who is deleted, or whose row is missing, only
+// the laboratories are kept: the index needs them to write stubs, and all personal data must be forgotten.
 func Compute(userID int64, s Sources, previous *Row) Row {
 	row := Row{UserID: userID, IsDeleted: s.Patient == nil || s.Patient.IsDeleted}
 	row.LabID, row.FormerLabIDs = routes(s.Patient, previous)
@@ -28,7 +27,7 @@ func Compute(userID int64, s Sources, previous *Row) Row {
 	return row
 }
 
-// routes returns the current laboratory and, ascending, the laboratories that the patient has left.
+// routes returns the current laboratory and, ascending, the laboratories that the patient left.
 func routes(p *Patient, previous *Row) (current int64, left []int64) {
 	if previous == nil {
 		previous = &Row{}
@@ -46,7 +45,7 @@ func routes(p *Patient, previous *Row) (current int64, left []int64) {
 	return current, orNil(slices.Compact(left))
 }
 
-// within returns the rows of one laboratory in the order of their ids, the newest last.
+// within returns the rows of one laboratory, ordered by id with the newest last.
 func (s Sources) within(labID int64) Sources {
 	kept := Sources{Patient: s.Patient}
 	for _, b := range s.Bills {
@@ -72,7 +71,7 @@ func (r *Row) person(p *Patient) {
 	r.PassportNo, r.NationalIdentityNumber = p.PassportNo, p.NationalIdentityNumber
 }
 
-// name is the full name as one line, or its parts when no one wrote one.
+// name returns the full name on one line, composed of its parts when it is empty.
 func (p *Patient) name() string {
 	words := strings.Fields(p.FullName)
 	if len(words) == 0 {
@@ -109,8 +108,8 @@ func (r *Row) reports(reports []Report) {
 	})
 }
 
-// scopes collects who may see the patient: the registration's own branch, organisation and centre, and those of
-// every bill and report. Ascending, since they have no age.
+// scopes sets the branches, organizations and centres that may see the patient: those of the registration and of every
+// bill and report, ascending.
 func (r *Row) scopes(s Sources) {
 	orgs, branches, centres := []*int64{s.Patient.OrgID}, []*int64{s.Patient.BranchID}, []*int64{s.Patient.CCID}
 	for _, b := range s.Bills {

@@ -2,12 +2,12 @@ package projection
 
 import "slices"
 
-// MaxEntries is how many entries a list of the row keeps. A patient with more is no person but a counter's account
-// for everybody; the newest entries are the ones that someone still looks for.
+// MaxEntries is the maximum number of entries in a list of the row. A patient with more is usually the account of a
+// walk-in counter. The newest entries are kept, because users still search for these.
 const MaxEntries = 5000
 
-// newest returns the distinct values of rows that are ordered oldest first, each at the place of its last
-// occurrence, and of those the last MaxEntries. The zero value is no value. Without values it is nil.
+// newest returns the distinct values of rows, which are ordered oldest first. Each value has the place of its last
+// occurrence, and only the last MaxEntries are kept. Zero values are left out. Without values it returns nil.
 func newest[T any, V int64 | string](rows []T, value func(T) V) []V {
 	var zero V
 	var list []V

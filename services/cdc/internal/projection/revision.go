@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// NextRev returns the revision of a write: above the stored one and not behind the clock, so that a row which was
-// deleted and made again stays in order. indexVersion is the version of the document that a forced write has to
-// beat, 0 when none is known; a document of revision v has version 2v, 2v+1 or, when it was purged, 2v+2.
+// NextRev returns the revision for a write: above the stored one and not behind the clock, so that a row which was
+// deleted and created again gets a higher one. indexVersion is the version of the document that a forced write must
+// exceed, 0 when unknown; a document of revision v has version 2v, 2v+1 or, when it was purged, 2v+2.
 func NextRev(stored int64, now time.Time, indexVersion int64) int64 {
 	return max(stored+1, now.UnixMicro(), indexVersion/2+1)
 }
 
-// Equal reports whether two rows say the same. When and how often they were written does not count.
+// Equal reports whether two rows are equal, apart from Rev and the times of their writes.
 func (r Row) Equal(o Row) bool {
 	r.Rev, r.UpdatedAt = o.Rev, o.UpdatedAt
 	return reflect.DeepEqual(r, o)
 }
 
-// Capped reports whether a list reached MaxEntries: then the patient may have more.
+// Capped reports whether a list has MaxEntries: the patient may have more.
 func (r Row) Capped() bool {
 	return max(len(r.BillIDs), len(r.LabBillIDs), len(r.OrderNumbers), len(r.LabReportIDs),
 		len(r.SampleIDs), len(r.ManualSampleIDs), len(r.LrfIDs)) >= MaxEntries
 }
 
-// WithoutPerson returns the row as it is before the second migration of user_meta.
+// WithoutPerson returns the row as it was before the second migration of user_meta.
 func (r Row) WithoutPerson() Row {
 	r.FullName, r.Contact, r.AlternateContact, r.Email, r.Gender = "", "", "", "", ""
 	r.DateOfBirth, r.Age, r.PassportNo, r.NationalIdentityNumber = "", "", "", ""

@@ -1,5 +1,5 @@
-// Package projection owns the row of user_meta: what one patient looks like to the search, computed from the
-// patient's rows in userDetails, billing and labReportRelation. It knows neither SQL nor the index.
+// Package projection computes the row of a patient in user_meta from the patient's rows in userDetails, billing and
+// labReportRelation. It uses neither SQL nor the index.
 package projection
 
 // Row is one row of user_meta, with the names of its columns. Empty and absent lists are nil.
@@ -8,7 +8,7 @@ type Row struct {
 	LabID        int64   `json:"lab_id"`         // 0 only in a stub, whose Rev is 0
 	FormerLabIDs []int64 `json:"former_lab_ids"` // laboratories that the patient left, ascending
 
-	BranchID *int64 `json:"branch_id"` // of the registration; scopes filter on the lists below
+	BranchID *int64 `json:"branch_id"` // of the registration; access is decided by the lists below
 	OrgID    *int64 `json:"org_id"`
 	CCID     *int64 `json:"cc_id"`
 
@@ -35,8 +35,8 @@ type Row struct {
 	CCIDs           []int64  `json:"cc_ids"`
 	RerunReportIDs  []int64  `json:"rerun_report_ids"` // reports with an open rerun
 
-	LastBillTime *int64 `json:"last_bill_time"` // epoch milliseconds, nil without a bill
+	LastBillTime *int64 `json:"last_bill_time"` // epoch milliseconds; nil without a bill
 	IsDeleted    bool   `json:"is_deleted"`
 	Rev          int64  `json:"rev"`        // 0 in a stub, else microseconds since the epoch or more; the index versions are 2·Rev and 2·Rev+1
-	UpdatedAt    int64  `json:"updated_at"` // epoch milliseconds of the write
+	UpdatedAt    int64  `json:"updated_at"` // time of the write, epoch milliseconds
 }

@@ -1,6 +1,7 @@
 package projection
 
-// Patient is what the projection takes of a userDetails row. FullName is composed of the parts when it is empty.
+// Patient holds the columns of a userDetails row that the projection uses. When FullName is empty it is composed of its
+// parts.
 type Patient struct {
 	LabID    int64
 	BranchID *int64
@@ -21,8 +22,8 @@ type Patient struct {
 	IsDeleted                                    bool
 }
 
-// Bill is what the projection takes of a billing row. A cancelled bill counts as any other: its paper is still in
-// someone's hand, and the search is how that person finds the patient.
+// Bill holds the columns of a billing row that the projection uses. Cancelled bills are included, because someone may
+// still search with the number on the printed bill.
 type Bill struct {
 	ID          int64
 	LabID       int64
@@ -34,8 +35,8 @@ type Bill struct {
 	Time        int64 // epoch milliseconds
 }
 
-// Report is what the projection takes of a labReportRelation row. A dismissed report counts as any other: its tube
-// carries a label that must still lead to the patient.
+// Report holds the columns of a labReportRelation row that the projection uses. Dismissed reports are included, because
+// the label on their tube must still lead to the patient.
 type Report struct {
 	ID             int64
 	LabID          int64
@@ -43,10 +44,10 @@ type Report struct {
 	SampleID       string
 	ManualSampleID string
 	LrfID          string
-	RerunOpen      bool // sampleRedrawFlag 3 or 4
+	RerunOpen      bool // sampleRedrawFlag is 3 or 4
 }
 
-// Sources are the rows of one patient, in any order, of any laboratory.
+// Sources are all rows of one patient, in any order and of any laboratory.
 type Sources struct {
 	Patient *Patient // nil when the row does not exist
 	Bills   []Bill

@@ -1,6 +1,7 @@
-// Package purge owns the end of stubs: documents that only say that a patient is not in a laboratory, or no longer.
-// They are what late events lose against; once the change topics have forgotten those events, they are deleted, at the
-// version behind their own, so that a patient who returns meanwhile stays.
+// Package purge deletes old stubs from the index: documents which record that a patient is not, or no longer, in a
+// laboratory. They are needed while a late event of lower version could bring the document back. Once the change topics
+// no longer have such events, the stubs are deleted, each with the next higher version, so that the document of a
+// patient who returned meanwhile is kept.
 package purge
 
 import (
@@ -15,11 +16,11 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Stubs reads an index. The error is a fault.
+// Stubs reads the stubs of an index. The error is a fault.
 type Stubs interface {
-	// Live is the alias of the index.
+	// Live returns the alias of the index.
 	Live() string
-	// Stubs yields the stubs whose rev is below the given one.
+	// Stubs yields the stubs whose rev is less than below.
 	Stubs(ctx context.Context, target string, below int64) iter.Seq2[document.Entry, error]
 }
 
@@ -28,18 +29,18 @@ type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }
 
-// Observer hears of what was deleted, for metrics.
+// Observer counts deleted stubs for metrics.
 type Observer interface {
 	Purged(stubs int)
 }
 
-// Config says how old a stub becomes; nest it with envPrefix "PURGE_".
+// Config holds the age at which stubs are deleted; nest it with envPrefix "PURGE_".
 type Config struct {
-	// After must be longer than the change topics keep their records.
+	// After must be longer than the retention of the change topics.
 	After time.Duration `env:"AFTER" envDefault:"192h"`
 }
 
-// Validate refuses an age at which events may still come.
+// Validate rejects an age below an hour. The service also compares the age with the retention of the topics.
 func (c *Config) Validate() error {
 	if c.After < time.Hour {
 		return fmt.Errorf("PURGE_AFTER is %s: it must be longer than the change topics keep their records", c.After)
@@ -58,7 +59,7 @@ type Purger struct {
 
 const pageSize = 500
 
-// RunOnce deletes all stubs that are old enough. It may be repeated, and stop half-way. The error is a fault.
+// RunOnce deletes all stubs that are old enough. It is idempotent and may stop halfway. The error is a fault.
 func (p *Purger) RunOnce(ctx context.Context) error {
 	maker := document.NewMaker(document.RevVersions{})
 	before := p.Clock.Now().Add(-p.Config.After).UnixMicro()

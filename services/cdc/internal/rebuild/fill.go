@@ -20,15 +20,15 @@ import (
 
 const (
 	pageSize = 1000
-	// maxMends is how often one patient is fixed; who differs again after that stays wrong.
+	// maxRepairs is how often one patient is repaired; if it still differs after that, the rebuild fails.
 	maxRepairs = 2
-	// verifyTries is how often a laboratory is compared while each time others differ: changes that the pipeline was slow
-	// to write. When even the last one finds some, the pipeline does not keep up.
+	// verifyTries is the maximum number of comparisons of a laboratory while each time different patients differ, because
+	// the pipeline was still writing their changes. If the last one still finds differences, the pipeline is too slow.
 	verifyTries = 20
 )
 
-// ErrDiffers reports that the new index does not agree with user_meta after all that could be tried. It stays as it is,
-// to be checked; nothing was swapped.
+// ErrDiffers reports that the new index still differs from user_meta after all repairs. It is kept for inspection;
+// nothing was swapped.
 var ErrDiffers = errors.New(
 	"the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`")
 
@@ -36,19 +36,19 @@ var ErrDiffers = errors.New(
 type filler struct {
 	r      *Rebuilder
 	target string
-	alias  string          // to write it by
-	maker  *document.Maker // for the schema of the target
+	alias  string          // alias for writes
+	maker  *document.Maker // for the schema of the index
 	proof  Proof
 	meter  *meter
 
 	mu      sync.Mutex
-	refused map[int64]refusal // guarded by mu; patients whose documents the index does not accept
+	refused map[int64]refusal // guarded by mu; patients with a document that the index rejected
 }
 
-// refusal is what the index says of a document that it does not accept.
+// refusal is the rejection of a document by the index.
 type refusal struct {
 	lab int64
-	why string // the index's word
+	why string // the index's error type
 }
 
 func (r *Rebuilder) filler(ctx context.Context, target string) (*filler, error) {
@@ -66,13 +66,13 @@ func (r *Rebuilder) filler(ctx context.Context, target string) (*filler, error) 
 	}, nil
 }
 
-// fill writes all rows, or the ones that the index lacks when it has been filled before.
+// fill writes all rows, or with all false only rows that the index lacks or that may be wrong there.
 func (f *filler) fill(ctx context.Context, all bool) error {
 	labs, err := f.proof.Labs(ctx)
 	if err != nil {
 		return err
 	}
-	about, _ := f.r.d.Index.Count(ctx, f.r.d.Index.Live()) // without it there is no forecast
+	about, _ := f.r.d.Index.Count(ctx, f.r.d.Index.Live()) // after an error the remaining time is not shown
 	f.meter = newMeter(f.r.d.Out, f.r.d.Clock, about)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, f.r.d.Workers))
@@ -108,8 +108,8 @@ func (f *filler) everything(ctx context.Context, lab authn.LabScope) error {
 	}
 }
 
-// lacking writes the rows of patients about whom anything looks wrong. No one needs to look twice: a row at its own
-// version does no harm.
+// lacking writes the rows of patients that look wrong in one comparison. It is not repeated to confirm, because writing
+// a row at its own version is harmless.
 func (f *filler) lacking(ctx context.Context, lab authn.LabScope) error {
 	suspects, count, err := f.proof.Suspects(ctx, lab, func(reconcile.Count) {})
 	if err != nil {
@@ -158,8 +158,8 @@ func (f *filler) write(ctx context.Context, rows []projection.Row) error {
 	return nil
 }
 
-// verify compares laboratory by laboratory and fixes what differs. A patient whose document the index refuses is none
-// of its concern: the record is in the dead-letter topic, and the live index has no document either.
+// verify compares laboratory by laboratory and repairs differences. Patients with rejected documents are left out:
+// their records are dead letters, and losing checks whether the swap would lose them.
 func (f *filler) verify(ctx context.Context) error {
 	labs, err := f.proof.Labs(ctx)
 	if err != nil {
@@ -178,9 +178,9 @@ func (f *filler) verify(ctx context.Context) error {
 	return nil
 }
 
-// agree brings one laboratory to agreement and returns the number of its patients.
+// agree repairs one laboratory until it has no differences, and returns the number of its patients.
 func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
-	repaired := map[int64]int{} // how often, by patient
+	repaired := map[int64]int{} // repairs by patient
 	for try := 1; ; try++ {
 		result, err := f.proof.Compare(ctx, lab, func(reconcile.Count) {})
 		if err != nil {
@@ -207,7 +207,7 @@ func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
 	}
 }
 
-// patients returns those whom differences are about, each once.
+// patients returns the patients with differences.
 func patients(differences []reconcile.Difference) map[int64]bool {
 	all := map[int64]bool{}
 	for _, d := range differences {
@@ -216,7 +216,7 @@ func patients(differences []reconcile.Difference) map[int64]bool {
 	return all
 }
 
-// fix writes the rows of what is missing or old; the rest is repaired as in the live index.
+// repair writes the rows of missing and outdated documents. Other differences are repaired as in the live index.
 func (f *filler) repair(ctx context.Context, differences []reconcile.Difference) error {
 	var ids []int64
 	var others []reconcile.Difference
@@ -240,5 +240,5 @@ func (f *filler) repair(ctx context.Context, differences []reconcile.Difference)
 	for _, d := range others {
 		ids = append(ids, d.UserID)
 	}
-	return f.again(ctx, ids) // at the revisions that the repair gave them
+	return f.again(ctx, ids) // now at the revisions of the repair
 }

@@ -11,11 +11,11 @@ import (
 
 const sayEvery = 2 * time.Second
 
-// meter tells a person how a fill gets on.
+// meter reports the progress of a fill to the operator.
 type meter struct {
 	out   io.Writer
 	clock clock.Clock
-	about int64 // patients in all; 0 when no one knows
+	about int64 // total number of patients; 0 when unknown
 
 	mu    sync.Mutex
 	done  int64     // guarded by mu
@@ -54,7 +54,7 @@ func (m *meter) end() {
 		m.rate(now))
 }
 
-// rate is patients a second; called with mu held.
+// rate returns patients per second; the caller holds mu.
 func (m *meter) rate(now time.Time) float64 {
 	return float64(m.done) / max(now.Sub(m.begin).Seconds(), 0.001)
 }

@@ -18,27 +18,30 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 )
 
-// Index makes indexes and moves aliases. Errors are faults.
+// Index creates indexes and moves aliases. Errors are faults.
 type Index interface {
-	// Live and Next return the two aliases.
+	// Live and Next return the names of the two aliases.
 	Live() string
 	Next() string
-	// Names returns the indexes behind them, "" where there is none, and the ones that no alias names, newest first.
+	// Names returns the indexes behind the two aliases, empty where there is none, and the indexes without an alias,
+	// newest first.
 	Names(ctx context.Context) (live, next string, kept []string, err error)
-	// CreateNext makes the index behind the next alias, or takes the one that is there, or one that was given up.
+	// CreateNext creates the index behind the next alias. It takes an existing one instead: the one behind the alias, or
+	// one that was given up. made reports whether it was created.
 	CreateNext(ctx context.Context) (name string, made bool, err error)
-	// TakeOlder gives the next alias to the newest kept index that is older than the live one, "" if there is none.
+	// TakeOlder moves the next alias to the newest kept index that is older than the live one, and returns its name; empty
+	// when there is none.
 	TakeOlder(ctx context.Context) (string, error)
-	// Compact merges the segments of target into one: each search looks up every word in every segment.
+	// Compact merges the segments of target into one, because a search looks up every word in every segment.
 	Compact(ctx context.Context, target string) error
 	// Swap makes the next index the live one in one step.
 	Swap(ctx context.Context) error
 	Drop(ctx context.Context, name string) error
-	// Target tells how to write the index behind an alias.
+	// Target returns how to write to the index behind an alias.
 	Target(ctx context.Context, target string) (indexsync.Target, error)
-	// Find returns documents by UserID and Route, as they are now.
+	// Find returns the current documents by UserID and Route.
 	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
-	// Count returns about how many documents target has.
+	// Count returns the approximate number of documents in target.
 	Count(ctx context.Context, target string) (int64, error)
 }
 
@@ -48,7 +51,7 @@ type Rows interface {
 	RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error)
 }
 
-// Proof compares an index with user_meta; *reconcile.Reconciler implements it.
+// Proof compares an index with user_meta and repairs differences.
 type Proof interface {
 	Labs(ctx context.Context) ([]authn.LabScope, error)
 	Suspects(
@@ -63,35 +66,34 @@ type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }
 
-// DefaultWait is until every syncer writes both indexes.
+// DefaultWait is the time after which every process writes to both indexes.
 const DefaultWait = 2 * indexsync.LookupEvery
 
-// Deps are what a Rebuilder works with.
+// Deps are the services and limits of a Rebuilder.
 type Deps struct {
 	Index Index
 	Rows  Rows
-	// Proof makes a comparison of an alias with user_meta. It need not look at the sources.
+	// Proof returns a comparison of the index behind an alias with user_meta. It need not read the sources.
 	Proof   func(target string) Proof
 	Writer  Writer
-	Wait    time.Duration // DefaultWait everywhere but in tests
-	Workers int           // laboratories that are filled at once
+	Wait    time.Duration // DefaultWait; tests may use less
+	Workers int           // laboratories that are filled concurrently
 	Clock   clock.Clock
-	Out     io.Writer // progress, for a person
+	Out     io.Writer // progress for the operator
 }
 
-// Rebuilder makes and swaps indexes. One at a time: the caller holds a lock.
+// Rebuilder creates and swaps indexes. Only one may run at a time: the caller holds a lock.
 type Rebuilder struct {
 	d     Deps
 	maker *document.Maker
 }
 
-// New returns a Rebuilder.
 func New(d Deps) *Rebuilder {
 	return &Rebuilder{d: d, maker: document.NewMaker(document.RevVersions{})}
 }
 
-// Run makes a new index, or continues with the one that an earlier run left, and puts it in the place of the live one.
-// The error is a fault, or ErrDiffers; the live index is then what it was, and Run may be called again.
+// Run creates a new index, or continues with the one of an unfinished run, and makes it the live one. After an error,
+// which is a fault, ErrDiffers or ErrLoses, the live index is unchanged and Run may be called again.
 func (r *Rebuilder) Run(ctx context.Context) error {
 	name, made, err := r.d.Index.CreateNext(ctx)
 	if err != nil {
@@ -109,9 +111,9 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	return r.swap(ctx, name)
 }
 
-// Rollback puts the index before the live one back into its place: for a new index that turns out wrong. It is filled
-// and proved first, as a new one: it holds the past, with patients who left a laboratory or were deleted.
-// Called again it continues. The error is a fault or ErrDiffers; the live index is then what it was.
+// Rollback makes the previous index the live one again, when the new one turns out to be wrong. It is filled and
+// verified before, because it has an old state, with patients who left a laboratory or were deleted since. After an
+// error, which is a fault, ErrDiffers or ErrLoses, the live index is unchanged and Rollback may be called again.
 func (r *Rebuilder) Rollback(ctx context.Context) error {
 	name, err := r.d.Index.TakeOlder(ctx)
 	switch {
@@ -127,7 +129,7 @@ func (r *Rebuilder) Rollback(ctx context.Context) error {
 	return r.swap(ctx, name)
 }
 
-// fillNext fills the next index with all rows, or with what it lacks, and proves it.
+// fillNext fills the next index with all rows, or with the rows that it lacks, and verifies it.
 func (r *Rebuilder) fillNext(ctx context.Context, all bool) error {
 	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
 		return err
@@ -154,11 +156,11 @@ func (r *Rebuilder) swap(ctx context.Context, name string) error {
 	return nil
 }
 
-// longestMerge is how long a rebuild waits for the merge. An engine whose disk is nearly full begins none until there
-// is room, and reports it to no one.
+// longestMerge is how long a rebuild waits for the merge. An engine whose disk is nearly full does not start a merge
+// until there is space, and does not report that.
 const longestMerge = time.Hour
 
-// compact makes searches of the new index cheap. One that is not compacted is as right as one that is.
+// compact makes searches of the new index faster. Its errors are only reported, because an index is correct without it.
 func (r *Rebuilder) compact(ctx context.Context, name string) {
 	r.say("merging the segments of %s", name)
 	ctx, done := context.WithTimeout(ctx, longestMerge)
@@ -169,8 +171,8 @@ func (r *Rebuilder) compact(ctx context.Context, name string) {
 	}
 }
 
-// Discard deletes the index of a rebuild or a way back that is not finished, or else the kept ones; none while no index
-// is live. The error is a fault.
+// Discard deletes the index of an unfinished rebuild or rollback; without one it deletes the kept indexes, but not
+// while no index is live. The error is a fault.
 func (r *Rebuilder) Discard(ctx context.Context) error {
 	live, next, kept, err := r.d.Index.Names(ctx)
 	if err != nil {

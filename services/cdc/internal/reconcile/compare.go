@@ -13,14 +13,14 @@ import (
 
 const pageSize = 500
 
-// Count is what one comparison went through.
+// Count is the size of one comparison.
 type Count struct {
-	Patients  int64 // of the laboratory in user_meta
-	Documents int64 // that speak of the laboratory, stubs included
+	Patients  int64 // rows of the laboratory in user_meta
+	Documents int64 // documents with the laboratory, stubs included
 }
 
-// Suspects goes through a laboratory once and returns whatever looks wrong, by patient; what is only on its way looks
-// wrong too. progress hears of every page. The error is a fault.
+// Suspects compares a laboratory once and returns all possible differences, by patient. Changes that are still in the
+// pipeline look like differences as well. progress is called for every page. The error is a fault.
 func (r *Reconciler) Suspects(
 	ctx context.Context, scope authn.LabScope, progress func(Count),
 ) (map[int64][]Difference, Count, error) {
@@ -36,7 +36,7 @@ func (r *Reconciler) Suspects(
 	return p.suspects, p.count, err
 }
 
-// pass is one way through a laboratory.
+// pass is one comparison of a laboratory.
 type pass struct {
 	r        *Reconciler
 	judge    judge
@@ -47,8 +47,8 @@ type pass struct {
 	progress func(Count)
 }
 
-// documents merges the rows of the laboratory with its documents, both in the order of the patients' ids, and compares
-// the rows with their sources.
+// documents merges the rows of the laboratory with its documents, both ordered by patient id, and compares the rows
+// with their sources.
 func (p *pass) documents(ctx context.Context) error {
 	if err := p.r.d.Documents.Refresh(ctx, p.r.d.Target); err != nil {
 		return err
@@ -82,14 +82,14 @@ func (p *pass) documents(ctx context.Context) error {
 	return scan.err
 }
 
-// orphans judges documents of patients whom the laboratory does not have.
+// orphans compares documents of patients without a row in the laboratory.
 func (p *pass) orphans(entries iter.Seq[document.Entry]) {
 	for e := range entries {
 		suspect(p.suspects, p.judge.compare(p.scope.LabID(), e.UserID, nil, []document.Entry{e}))
 	}
 }
 
-// registered asks for the patients whom the sources have and user_meta has not, or not here.
+// registered compares the patients that are in the sources but not in user_meta, or not in this laboratory there.
 func (p *pass) registered(ctx context.Context) error {
 	for after := int64(math.MinInt64); ; {
 		ids, err := p.r.d.Rows.SourceUserIDs(ctx, p.scope, after, pageSize)
@@ -110,7 +110,7 @@ func (p *pass) registered(ctx context.Context) error {
 	}
 }
 
-// scan reads ahead by one entry.
+// scan iterates over documents, reading one ahead.
 type scan struct {
 	next  func() (document.Entry, error, bool)
 	entry document.Entry
@@ -124,7 +124,7 @@ func (s *scan) advance() {
 	s.more = s.more && s.err == nil
 }
 
-// take yields entries while they fit.
+// take yields entries as long as fits accepts their patients.
 func (s *scan) take(fits func(user int64) bool) iter.Seq[document.Entry] {
 	return func(yield func(document.Entry) bool) {
 		for s.more && fits(s.entry.UserID) {
@@ -168,7 +168,7 @@ func (r *Reconciler) differing(ctx context.Context, lab int64, ids []int64, susp
 	return err
 }
 
-// again reads the suspects once more, each by key; of the first read it reuses only the routes.
+// again reads the suspects once more, each by key. Of the first comparison it uses only the routes.
 func (r *Reconciler) again(
 	ctx context.Context, lab int64, suspects map[int64][]Difference,
 ) (map[int64][]Difference, error) {
@@ -193,7 +193,7 @@ func (r *Reconciler) again(
 func (r *Reconciler) lookAt(
 	ctx context.Context, judge judge, lab int64, ids []int64, suspects, found map[int64][]Difference,
 ) error {
-	// The row is read before the documents: a change in between makes the document newer, never the row.
+	// Rows are read before documents, so that a change in between makes the document newer, never the row.
 	stored, err := r.d.Rows.RowsByID(ctx, ids)
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (r *Reconciler) lookAt(
 	}
 	byUser := map[int64][]document.Entry{}
 	for _, e := range entries {
-		if !slices.ContainsFunc(byUser[e.UserID], func(o document.Entry) bool { return o.Route == e.Route }) { // of one shard
+		if !slices.ContainsFunc(byUser[e.UserID], func(o document.Entry) bool { return o.Route == e.Route }) { // found twice
 			byUser[e.UserID] = append(byUser[e.UserID], e)
 		}
 	}
@@ -218,7 +218,7 @@ func (r *Reconciler) lookAt(
 	return r.differing(ctx, lab, ids, found)
 }
 
-// places are the documents to look at: the laboratory's own and every other that was seen.
+// places returns the documents to read: of each patient the laboratory's own document and all others that were found.
 func places(lab int64, ids []int64, suspects map[int64][]Difference) []document.Entry {
 	var asked []document.Entry
 	for _, id := range ids {

@@ -8,46 +8,47 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Kind is what is wrong about a patient in a laboratory.
+// Kind is the kind of a difference.
 type Kind string
 
-// The kinds.
+// Kinds of differences, as in the metric.
 const (
-	// Projection: user_meta is not what the sources say, or lacks the patient.
+	// Projection: the row in user_meta differs from the sources, or is missing.
 	Projection Kind = "projection"
 	// Missing: a patient of the laboratory has no document.
 	Missing Kind = "missing"
-	// Stale: the document is of another revision than the row.
+	// Stale: the document has another revision than the row.
 	Stale Kind = "stale"
-	// Content: the document is of the row's revision and says something else.
+	// Content: the document has the row's revision but another content.
 	Content Kind = "content"
-	// Orphan: a document shows a patient whom the laboratory does not have.
+	// Orphan: a document shows a patient who is not in the laboratory.
 	Orphan Kind = "orphan"
-	// WrongRoute: a document lies where no read of its laboratory looks.
+	// WrongRoute: a document is on a route that reads of its laboratory do not use.
 	WrongRoute Kind = "wrong_route"
 )
 
-// Kinds lists all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Projection, Missing, Stale, Content, Orphan, WrongRoute} }
 
-// Difference is one thing that is wrong. It is comparable: the same twice is a difference that stays.
+// Difference is one difference of a patient. It is comparable: an equal one in the next comparison means that the
+// difference persists.
 type Difference struct {
 	Kind    Kind
 	LabID   int64
 	UserID  int64
-	Route   int64 // of the document at fault; 0 without one
-	Version int64 // of the document at fault; 0 without one
-	Rev     int64 // of the row; 0 without one
+	Route   int64 // of the wrong document; 0: there is none
+	Version int64 // of the wrong document; 0: there is none
+	Rev     int64 // of the row; 0: there is none
 }
 
-// String names ids and versions, nothing of the patient's data.
+// String contains ids and versions, but no data of the patient.
 func (d Difference) String() string {
 	return fmt.Sprintf("laboratory %d, patient %d: %s (row rev %d, document version %d on route %d)", d.LabID, d.UserID,
 		d.Kind, d.Rev, d.Version, d.Route)
 }
 
-// behind reports whether the row's own document fixes the difference: the index has none, an older one, or another one
-// of the same revision.
+// behind reports whether writing the row's document repairs the difference: the index has no document, an older one, or
+// a different one of the same revision.
 func (d Difference) behind() bool {
 	switch d.Kind {
 	case Missing, Content:
@@ -58,8 +59,8 @@ func (d Difference) behind() bool {
 	return false
 }
 
-// judge compares a patient's row with what the index says of the patient in a laboratory. row is nil, or of another
-// laboratory, when the laboratory does not have the patient; entries are the ones that speak of the laboratory.
+// judge compares a patient's row with the patient's documents in a laboratory. row is nil, or of another laboratory,
+// when the patient is not in the laboratory; entries are the documents with the laboratory.
 type judge struct {
 	encoder *document.Encoder
 }
@@ -90,13 +91,13 @@ func (j judge) compare(lab, user int64, row *projection.Row, entries []document.
 	return all
 }
 
-// own compares a row with the document on its own route, either nil when there is none.
+// own compares a row with the document on the laboratory's route; either may be nil. It returns whether they differ.
 func (j judge) own(row *projection.Row, own *document.Entry) (Kind, bool) {
 	switch {
 	case row == nil:
 		return Orphan, own != nil && !own.Deleted
 	case own == nil:
-		return Missing, !row.IsDeleted // the stub of a deleted patient is purged one day
+		return Missing, !row.IsDeleted // the stub of a deleted patient may have been purged
 	case own.Version != (document.RevVersions{}).Document(row.Rev):
 		return Stale, true
 	case row.IsDeleted:

@@ -1,10 +1,11 @@
-// Package reconcile owns the proof that three things agree for a laboratory — the source tables, user_meta and the
-// search index — and the repair of what does not.
+// Package reconcile compares the source tables, user_meta and the search index of a laboratory, and repairs
+// differences.
 //
-// A difference that is seen once proves nothing: a change on its way through the pipeline is one for a moment. What is
-// seen is read again, by key and past all caches, until it disappears, or is the same twice.
+// A single difference proves nothing, because a change in the pipeline looks like one for a moment. Each one is read
+// again, by key and without caches, until it disappears or is found unchanged twice.
 //
-// Repair never copies. A row that is wrong, or whose document is, is computed again with a revision above everything
-// that the index holds of the patient, and passes the pipeline as any change. A document that should not be is deleted
-// where it is, at the version behind its own, so that a change that comes meanwhile wins.
+// A document that is missing or outdated is written from its row, at the revision of the row. A row that is wrong, or
+// whose document has too high a version, is recomputed with a revision above everything that the index has of the
+// patient, and passes the pipeline like any change. A document that should not exist is deleted with the next higher
+// version, so that a later change wins.
 package reconcile

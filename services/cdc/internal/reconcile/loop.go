@@ -10,55 +10,55 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Observer hears of the loop's work, for metrics.
+// Observer receives the results of the loop, for metrics.
 type Observer interface {
-	// Compared counts one laboratory. Every kind of the differences has been sent for repair, but for those of refused
-	// patients.
+	// Compared counts one laboratory. All differences have been sent for repair, except those of refused patients.
 	Compared(result Result, refused int)
-	// Held reports that so many patients of one laboratory differ that nothing was repaired.
+	// Held reports that nothing was repaired, because too many patients of a laboratory differ.
 	Held(result Result)
 }
 
-// Cursor keeps how far the loop has come, for whichever process leads next.
+// Cursor stores the progress of the loop for the next leader.
 type Cursor interface {
-	// Turn returns the laboratory of the last turn, 0 before the first. The error is a fault.
+	// Turn returns the laboratory that was compared last, 0 before the first. The error is a fault.
 	Turn(ctx context.Context) (int64, error)
 	SetTurn(ctx context.Context, lab int64) error
 }
 
-// Loop compares and repairs one laboratory after the other.
+// Loop compares and repairs one laboratory after another.
 type Loop struct {
 	Reconciler *Reconciler
 	Observer   Observer
 	Cursor     Cursor
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Share is how long a call of RunOnce continues to the next laboratory: many small ones cost no more than a large one.
+	// Share is how long a call of RunOnce goes to the next laboratory, so that many small ones take no more time than a
+	// large one.
 	Share time.Duration
-	// Indexed reports whether the index is meant to be what the rows say: not before the migration of user_meta is over,
-	// nor while all patients are computed again. The error is a fault.
+	// Indexed reports whether the index should equal the rows: false before the migration of user_meta is over, and during
+	// a full resync. The error is a fault.
 	Indexed func(context.Context) (bool, error)
-	// Late reports whether changes are on their way that took effect some time ago. The error is a fault.
+	// Late reports whether the pipeline has older changes that it has not processed yet. The error is a fault.
 	Late func(context.Context) (bool, error)
 
-	// What follows belongs to the one turn that runs at a time.
-	told    map[int64]int64     // revisions of refused patients of which the log told already
-	held    map[int64]time.Time // when the log told last of a laboratory that is held
-	labs    []authn.LabScope    // as of read
+	// RunOnce is not called concurrently, so the fields below need no lock.
+	told    map[int64]int64     // revisions of refused patients that were logged
+	held    map[int64]time.Time // when a laboratory that is not repaired was last logged
+	labs    []authn.LabScope    // laboratories of the database and of the index, at the time read
 	read    time.Time
-	indexed []int64 // laboratories of the index, as of asked
+	indexed []int64 // laboratories of the index, at the time asked
 	asked   time.Time
-	fresh   []authn.LabScope // laboratories that came since, not compared yet
+	fresh   []authn.LabScope // new laboratories that were not compared yet
 }
 
 const (
-	labsFor    = 3 * time.Minute // how long the laboratories of the database count
-	indexedFor = time.Hour       // those of the index: the engine goes through all documents to list them
-	// heldFor is how often the log repeats that a laboratory is held.
+	labsFor    = 3 * time.Minute // how long the list of the database's laboratories is used
+	indexedFor = time.Hour       // the same for the index, which reads all documents to list them
+	// heldFor is how often the log repeats that a laboratory is not repaired.
 	heldFor = time.Hour
 )
 
-// laboratories returns the laboratories to compare. One that came since the last list is noted as fresh.
+// laboratories returns the laboratories to compare, and adds new ones in the list to fresh.
 func (l *Loop) laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	now := l.Clock.Now()
 	if len(l.labs) > 0 && now.Sub(l.read) < labsFor {
@@ -84,8 +84,8 @@ func (l *Loop) laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	return labs, nil
 }
 
-// RunOnce takes the next laboratories, at least one and each at most once. One that fails is passed over until its next
-// turn: one broken laboratory must not keep the others from theirs. The error is a fault.
+// RunOnce compares the next laboratories, at least one and each at most once. The cursor moves before a laboratory is
+// compared, so that a failing one is skipped until its next turn. The error is a fault.
 func (l *Loop) RunOnce(ctx context.Context) error {
 	if indexed, err := l.Indexed(ctx); err != nil || !indexed {
 		return err
@@ -101,7 +101,7 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	end := l.Clock.Now().Add(l.Share)
 	for range labs {
 		lab := turn(labs, last)
-		if len(l.fresh) > 0 { // its turn may be hours away
+		if len(l.fresh) > 0 { // a new laboratory might wait hours for its turn
 			lab, l.fresh = l.fresh[0], l.fresh[1:]
 		} else if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
 			return err
@@ -118,14 +118,14 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// compare compares and repairs one laboratory.
+// compare compares and repairs one laboratory, unless too many of its patients differ.
 func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 	result, err := l.Reconciler.Compare(ctx, lab, func(Count) {})
 	if err != nil {
 		return err
 	}
 	if tooMany(result) {
-		if late, err := l.Late(ctx); err != nil || late { // they are what differs, as far as anybody can know
+		if late, err := l.Late(ctx); err != nil || late { // the late changes probably are the differences
 			return err
 		}
 		l.hold(ctx, lab, result)
@@ -140,7 +140,7 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 	return nil
 }
 
-// hold counts a laboratory that is not repaired each time, and logs it once an hour.
+// hold counts a laboratory that is not repaired, and logs it at most once an hour.
 func (l *Loop) hold(ctx context.Context, lab authn.LabScope, result Result) {
 	l.Observer.Held(result)
 	if told, known := l.held[lab.LabID()]; known && l.Clock.Now().Sub(told) < heldFor {
@@ -155,8 +155,8 @@ func (l *Loop) hold(ctx context.Context, lab authn.LabScope, result Result) {
 		"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory")
 }
 
-// Unless an operator allows more, so many patients of one laboratory are repaired at most: more are not lost events but
-// another database, or a release that makes other documents.
+// Limits of the patients of one laboratory that are repaired without an operator. More differences are not caused by
+// lost events, but by a wrong database, or a release that writes other documents.
 const (
 	maxRepaired = 50
 	maxShare    = 20 // one patient in twenty
@@ -166,7 +166,7 @@ func tooMany(r Result) bool {
 	return int64(patients(r.Differences)) > max(maxRepaired, r.Patients/maxShare)
 }
 
-// patients counts whom differences are about.
+// patients returns the number of patients with differences.
 func patients(differences []Difference) int {
 	users := map[int64]bool{}
 	for _, d := range differences {
@@ -175,7 +175,7 @@ func patients(differences []Difference) int {
 	return len(users)
 }
 
-// tell logs each refused revision once: it is found again in every pass, until someone fixes it.
+// tell logs each refused revision once, although every comparison finds it until the cause is fixed.
 func (l *Loop) tell(ctx context.Context, lab authn.LabScope, refused []Refusal) {
 	if l.told == nil {
 		l.told = map[int64]int64{}
@@ -190,7 +190,7 @@ func (l *Loop) tell(ctx context.Context, lab authn.LabScope, refused []Refusal) 
 	}
 }
 
-// turn returns the laboratory with the smallest id above last, or the first.
+// turn returns the laboratory with the smallest id above last, else the one with the smallest id.
 func turn(labs []authn.LabScope, last int64) authn.LabScope {
 	next, smallest := authn.LabScope{}, labs[0]
 	for _, lab := range labs {

@@ -14,35 +14,35 @@ import (
 
 // Rows reads user_meta and compares it with its sources. Errors are faults.
 type Rows interface {
-	// Laboratories returns all that the database knows.
+	// Laboratories returns all laboratories of the database.
 	Laboratories(ctx context.Context) ([]authn.LabScope, error)
 	// Rows returns up to limit rows of a laboratory with ids above after, ascending.
 	Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error)
-	// RowsByID returns the rows of patients of any laboratory; those without one are missing.
+	// RowsByID returns the rows of patients of any laboratory; patients without a row are left out.
 	RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error)
-	// SourceUserIDs returns up to limit ids of a laboratory's patients in the sources above after, ascending.
+	// SourceUserIDs returns up to limit ids of a laboratory's patients in the sources, above after and ascending.
 	SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error)
-	// Differences returns those of userIDs whose row is not what the sources say at this moment.
+	// Differences returns the ids in userIDs whose row currently differs from its sources.
 	Differences(ctx context.Context, userIDs []int64) ([]int64, error)
 }
 
 // Documents reads an index by its name or alias. Errors are faults.
 type Documents interface {
 	Refresh(ctx context.Context, target string) error
-	// Scan yields the documents that speak of a laboratory by the order of the patients' ids.
+	// Scan yields the documents with a laboratory, ordered by patient id.
 	Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error]
-	// Find returns documents by UserID and Route, as they are now.
+	// Find returns the current documents by UserID and Route.
 	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
-	// Target tells how to write the index.
+	// Target returns how to write to the index.
 	Target(ctx context.Context, target string) (indexsync.Target, error)
-	// Laboratories returns the laboratories that documents speak of, ascending.
+	// Laboratories returns the laboratories in the documents, ascending.
 	Laboratories(ctx context.Context, target string) ([]int64, error)
 }
 
-// IndexOnly returns rows for a comparison of an index with user_meta alone.
+// IndexOnly returns rows for a comparison of an index with user_meta, which does not read the sources.
 func IndexOnly(rows Rows) Rows { return indexOnly{rows} }
 
-// reader lends its methods under another name than that of one of them.
+// reader is another name for Rows, which has a method of the same name and so cannot be embedded.
 type reader = Rows
 
 type indexOnly struct{ reader }
@@ -53,7 +53,7 @@ func (indexOnly) SourceUserIDs(context.Context, authn.LabScope, int64, int) ([]i
 
 func (indexOnly) Differences(context.Context, []int64) ([]int64, error) { return nil, nil }
 
-// Users computes rows again.
+// Users recomputes rows of user_meta.
 type Users interface {
 	Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error)
 }
@@ -63,25 +63,25 @@ type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }
 
-// Config says how patient a Reconciler is.
+// Config holds how long a Reconciler waits for changes to pass the pipeline.
 type Config struct {
-	// Settle is how long a change may take through the whole pipeline: the pause between two looks.
+	// Settle is the pause between two reads of a suspect: how long a change may take through the whole pipeline.
 	Settle time.Duration
-	// Looks is how often a row that keeps changing is read before it is postponed.
+	// Looks is how often a row that keeps changing is read again before it counts as unsettled.
 	Looks int
 }
 
-// DefaultConfig returns what production uses.
+// DefaultConfig returns the values for production.
 func DefaultConfig() Config { return Config{Settle: 3 * time.Second, Looks: 4} }
 
-// Deps are what a Reconciler works with.
+// Deps are the services that a Reconciler uses.
 type Deps struct {
 	Rows      Rows
-	Scope     func(labID int64) (authn.LabScope, error) // of a laboratory that only the index or an operator names
+	Scope     func(labID int64) (authn.LabScope, error) // for ids given by the index or an operator
 	Documents Documents
 	Users     Users
 	Writer    Writer
-	Target    string // the alias or index to compare
+	Target    string // alias or index to compare
 	Config    Config
 }
 
@@ -91,19 +91,17 @@ type Reconciler struct {
 	maker *document.Maker
 }
 
-// New returns a Reconciler.
 func New(d Deps) *Reconciler {
 	return &Reconciler{d: d, maker: document.NewMaker(document.RevVersions{})}
 }
 
-// judge returns who compares with the documents of the index as it is now: a swap may put one of another schema into
-// its place.
+// judge returns a judge for the schema of the current index, which a swap may have changed.
 func (r *Reconciler) judge(ctx context.Context) (judge, error) {
 	target, err := r.d.Documents.Target(ctx, r.d.Target)
 	return judge{r.maker.Of(target.Schema).Encoder()}, err
 }
 
-// Labs returns the scopes of all laboratories that the database or the index knows, ascending.
+// Labs returns the scopes of all laboratories in the database or the index.
 func (r *Reconciler) Labs(ctx context.Context) ([]authn.LabScope, error) {
 	indexed, err := r.indexed(ctx)
 	if err != nil {
@@ -112,12 +110,12 @@ func (r *Reconciler) Labs(ctx context.Context) ([]authn.LabScope, error) {
 	return r.labs(ctx, indexed)
 }
 
-// indexed returns the laboratories that the index knows; the engine goes through all documents for it.
+// indexed returns the laboratories in the index; the engine reads all documents for it.
 func (r *Reconciler) indexed(ctx context.Context) ([]int64, error) {
 	return r.d.Documents.Laboratories(ctx, r.d.Target)
 }
 
-// labs returns the laboratories that the database knows, and those of indexed.
+// labs returns the laboratories of the database, and the ones in indexed.
 func (r *Reconciler) labs(ctx context.Context, indexed []int64) ([]authn.LabScope, error) {
 	known, err := r.d.Rows.Laboratories(ctx)
 	if err != nil {
@@ -126,7 +124,8 @@ func (r *Reconciler) labs(ctx context.Context, indexed []int64) ([]authn.LabScop
 	return r.union(known, indexed), nil
 }
 
-// union leaves out ids that no laboratory has: a row of the sources with one must not keep all others from their turn.
+// union adds indexed laboratories to known ones. Invalid ids are left out, so that one wrong row of the sources does
+// not stop the comparison of all laboratories.
 func (r *Reconciler) union(known []authn.LabScope, indexed []int64) []authn.LabScope {
 	has := map[int64]bool{}
 	for _, scope := range known {

@@ -13,26 +13,27 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Refusal is a patient whose row the database, or whose document the index does not accept. Only a change of the
+// Refusal is a patient whose row the database rejects, or whose document the index rejects. Only a change of the
 // sources or of the mapping fixes it.
 type Refusal struct {
 	UserID int64
 	Rev    int64 // of the row
 	By     string
-	Why    string // its word for the reason, never a value
+	Why    string // error type of the database or the index, never a value
 }
 
-// String names ids and reasons, nothing of the patient's data.
+// String contains ids and reasons, but no data of the patient.
 func (r Refusal) String() string {
 	return fmt.Sprintf("patient %d: the %s refuses revision %d: %s", r.UserID, r.By, r.Rev, r.Why)
 }
 
-// Repair fixes differences that stay, and returns the patients who are refused: they keep no one else from being
-// fixed. It may be repeated, and it may stop half-way: what is left is found again. It does not wait until the
-// pipeline has passed what it set in motion. The error is a fault.
+// Repair repairs persistent differences. It returns the patients whose row or document is rejected; the others are
+// repaired nevertheless. It is idempotent and may stop halfway: the next comparison finds the rest. It does not wait
+// until the repairs have passed the pipeline. The error is a fault.
 //
-// A document that is missing or behind is written from the row at the row's own revision. So one that the index refuses
-// is refused here, and comes through the pipeline as a dead letter only once. Everything else gets a new revision.
+// A document that is missing or outdated is written from the row at the row's own revision. One that the index rejects
+// is therefore rejected here, and becomes a dead letter in the pipeline only once. All other repairs make a new
+// revision.
 func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Refusal, error) {
 	m := newRepairs(differences, r.maker)
 	if err := r.remove(ctx, m.removals); err != nil {
@@ -53,12 +54,12 @@ func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Re
 	return append(refused, more...), err
 }
 
-// fixing is what differences ask for.
+// repairs holds the operations that repair differences.
 type repairs struct {
 	removals  []document.Op
 	strangers []int64
-	behind    []int64                       // patients whose document is to be written from the row
-	sources   map[int64]bool                // patients whom the sources have
+	behind    []int64                       // patients whose document is written from the row
+	sources   map[int64]bool                // patients that are in the sources
 	targets   map[int64]*materialize.Target // patients whose row gets a new revision
 }
 
@@ -80,7 +81,7 @@ func (m *repairs) add(d Difference, maker *document.Maker) {
 	t := m.target(d.UserID)
 	if d.Kind == Projection {
 		m.sources[d.UserID] = true
-		return // a row that differs is written anyway
+		return // a differing row is written in any case
 	}
 	t.Force, t.IndexVersion = true, max(t.IndexVersion, d.Version)
 	if d.Kind == Orphan || d.Kind == WrongRoute {
@@ -100,8 +101,8 @@ func (m *repairs) target(user int64) *materialize.Target {
 	return m.targets[user]
 }
 
-// rewrite writes the documents of patients from their rows as they are now. Where the index has seen something newer,
-// as the deletion of a document that should be there, only a new revision helps.
+// rewrite writes the documents of patients from their current rows. It returns as superseded the patients of whom the
+// index has a higher version, such as the deletion of a document that should exist: they need a new revision.
 func (r *Reconciler) rewrite(ctx context.Context, ids []int64) (refused []Refusal, superseded []int64, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
@@ -139,7 +140,7 @@ func (r *Reconciler) writeRows(
 		return nil, nil, err
 	}
 	for i, fate := range fates {
-		own := i == len(ops)-1 || ops[i+1].ID != ops[i].ID // the document comes behind the blanks
+		own := i == len(ops)-1 || ops[i+1].ID != ops[i].ID // the document is the last operation of a patient
 		switch {
 		case fate.Verdict == indexsync.Poison:
 			refused = append(refused, Refusal{ops[i].ID, document.RevOf(ops[i].Version), "index", fate.Kind})
@@ -150,8 +151,8 @@ func (r *Reconciler) writeRows(
 	return refused, superseded, nil
 }
 
-// forget takes patients out of targets who have no row anywhere: their documents were deleted, and nothing is to be
-// made. The others live in another laboratory, whose document may have shared the shard of the one that was deleted.
+// forget removes patients without any row from targets: their documents were deleted, and nothing is to be written.
+// Patients in another laboratory stay in targets, because their document may have shared a shard with the deleted one.
 func (r *Reconciler) forget(ctx context.Context, strangers []int64, targets map[int64]*materialize.Target) error {
 	for page := range slices.Chunk(strangers, pageSize) {
 		rows, err := r.d.Rows.RowsByID(ctx, page)

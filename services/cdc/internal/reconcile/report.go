@@ -12,24 +12,24 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Options are those of the verb reconcile.
+// Options are the options of the verb reconcile.
 type Options struct {
 	LabID  int64         // 0: every laboratory
-	Repair bool          // fix what differs
-	Wait   time.Duration // how long to wait in all until nothing differs any more; 0: tell what is
+	Repair bool          // repair differences
+	Wait   time.Duration // total time to wait until no difference is left; 0: do not wait
 }
 
-// Total sums up a report.
+// Total is the sum over all laboratories of a report.
 type Total struct {
 	Laboratories int
 	Count
-	Differences int // at the end, after repair and waiting
+	Differences int // remaining after repair and waiting
 	Repaired    int
-	Refused     int // patients whom the database or the index does not accept
+	Refused     int // patients that the database or the index rejects
 	Unsettled   int
 }
 
-// String is the last line of a report.
+// String returns the last line of a report.
 func (t Total) String() string {
 	line := fmt.Sprintf("%s, %s, %s", counted(int64(t.Laboratories), "laboratory", "laboratories"),
 		counted(t.Patients, "patient", "patients"), counted(int64(t.Differences), "difference", "differences"))
@@ -46,12 +46,12 @@ func (t Total) String() string {
 }
 
 const (
-	shownDifferences = 20 // of one laboratory
+	shownDifferences = 20 // per laboratory
 	progressEvery    = 2 * time.Second
 	waitBetweenLooks = time.Second
 )
 
-// Report compares laboratories, prints progress and what differs to w, and sums up. The error is a fault.
+// Report compares laboratories, prints progress and differences to w, and returns the total. The error is a fault.
 func (r *Reconciler) Report(ctx context.Context, o Options, w io.Writer, now clock.Clock) (Total, error) {
 	labs, err := r.chosen(ctx, o.LabID)
 	if err != nil {
@@ -75,13 +75,13 @@ func (r *Reconciler) chosen(ctx context.Context, lab int64) ([]authn.LabScope, e
 	return []authn.LabScope{scope}, err
 }
 
-// report is one Report under way.
+// report is the state of one call of Report.
 type report struct {
 	r        *Reconciler
 	o        Options
 	w        io.Writer
 	clock    clock.Clock
-	patience time.Duration // that is left
+	patience time.Duration // remaining waiting time
 	total    Total
 }
 
@@ -101,7 +101,8 @@ func (p *report) laboratory(ctx context.Context, lab authn.LabScope, name string
 	return nil
 }
 
-// settled compares a laboratory, shows what differs, fixes it once if it may, and compares again while there is time.
+// settled compares a laboratory, prints the differences, repairs them once if allowed, and compares again while waiting
+// time is left.
 func (p *report) settled(ctx context.Context, lab authn.LabScope, name string) (Result, error) {
 	for repaired := false; ; {
 		result, err := p.r.Compare(ctx, lab, p.progress(name))
@@ -139,8 +140,8 @@ func (p *report) progress(name string) func(Count) {
 	}
 }
 
-// wait reads differences until they disappear or the patience is at its end, and returns the rest. To
-// compare costs no patience: of a large laboratory nothing would be left for what was repaired.
+// wait reads differences again until they are gone or the waiting time is used up, and returns the rest. Comparing does
+// not count as waiting, because a large laboratory would use up all of it.
 func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Difference, error) {
 	for len(left) > 0 && p.patience > 0 {
 		begin := p.clock.Now()
@@ -173,7 +174,7 @@ func counted(n int64, one, many string) string {
 	return thousands(n) + " " + many
 }
 
-// thousands writes 200000 as 200,000.
+// thousands formats 200000 as 200,000.
 func thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {

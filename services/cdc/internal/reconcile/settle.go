@@ -10,16 +10,16 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Result is what the comparison of one laboratory found.
+// Result is the result of comparing one laboratory.
 type Result struct {
 	LabID int64
 	Count
-	Differences []Difference // that stay, by patient
-	Unsettled   int          // patients that changed at every look: neither right nor wrong yet
+	Differences []Difference // persistent differences, by patient
+	Unsettled   int          // patients that were different at every read, and so are neither right nor wrong yet
 }
 
-// Compare goes through a laboratory and reads what seems wrong until it disappears or is the same twice. progress hears
-// of every page and may do nothing. The error is a fault.
+// Compare compares a laboratory, and reads possible differences again until they disappear or are found unchanged
+// twice. progress is called for every page. The error is a fault.
 func (r *Reconciler) Compare(ctx context.Context, scope authn.LabScope, progress func(Count)) (Result, error) {
 	result := Result{LabID: scope.LabID()}
 	suspects, count, err := r.Suspects(ctx, scope, progress)
@@ -30,7 +30,7 @@ func (r *Reconciler) Compare(ctx context.Context, scope authn.LabScope, progress
 	return result, r.settle(ctx, &result, suspects)
 }
 
-// settle sorts suspects into differences and what was only on its way.
+// settle divides suspects into persistent differences and changes that were still in the pipeline.
 func (r *Reconciler) settle(ctx context.Context, result *Result, suspects map[int64][]Difference) error {
 	for look := 0; len(suspects) > 0 && look < r.d.Config.Looks; look++ {
 		if err := lifecycle.Pause(ctx, r.d.Config.Settle); err != nil {
@@ -53,7 +53,7 @@ func (r *Reconciler) settle(ctx context.Context, result *Result, suspects map[in
 	return nil
 }
 
-// Still reads differences that stayed again and returns the remaining ones, for anyone who waits for a repair.
+// Still reads persistent differences again after a repair and returns the remaining ones.
 func (r *Reconciler) Still(ctx context.Context, lab int64, differences []Difference) ([]Difference, error) {
 	suspects := map[int64][]Difference{}
 	suspect(suspects, differences)

@@ -15,31 +15,32 @@ import (
 
 const (
 	applyPause = 5 * time.Second
-	lookAbsent = 30 * time.Second // for connectors that a new, empty runtime does not have
+	lookAbsent = 30 * time.Second // pause between checks for connectors that a new, empty runtime lacks
 )
 
 const made = "made"
 
-// Configurations reads and writes what the runtime is configured with.
+// Configurations reads and writes the configurations of the connector runtime.
 type Configurations interface {
-	// Configuration returns the present one; connect.ErrUnknown when there is no such connector.
+	// Configuration returns the current configuration; connect.ErrUnknown when the connector does not exist.
 	Configuration(ctx context.Context, name string) (map[string]string, error)
-	// Configure makes the connector or changes it.
+	// Configure creates the connector or changes it.
 	Configure(ctx context.Context, name string, configuration map[string]string) error
 }
 
-// Applier brings the connectors' configurations to what this version of the program wants. Several may work at once.
+// Applier writes the configurations of this version of the program to the runtime. Several may run at once.
 type Applier struct {
 	Runtime Configurations
-	// Wanted returns the configurations by connector. It is asked at every try: it depends on which database answers.
+	// Wanted returns the configurations by connector. It is called at every attempt, because they depend on the database
+	// server.
 	Wanted func(context.Context) (map[string]map[string]string, error)
-	Order  []string // in which they are applied
+	Order  []string // order in which they are applied
 	Jumps  Jumps
 	Log    *slog.Logger
 }
 
-// Apply applies once: a connector that is absent is made, one that differs is changed (the runtime restarts it, a
-// stopped one stays stopped), any other is skipped. Each connector is reported to out.
+// Apply applies all configurations once: it creates missing connectors and changes different ones. The runtime restarts
+// a changed connector; a stopped one stays stopped. Apply reports each connector on out.
 func (a *Applier) Apply(ctx context.Context, out io.Writer) error {
 	_, err := a.try(ctx, slices.Clone(a.Order), out)
 	return err
@@ -59,7 +60,7 @@ func (a *Applier) apply(ctx context.Context, name string, wanted map[string]stri
 	default:
 		what = "changed " + strings.Join(changed, ", ")
 	}
-	if what == made { // it may have read before, and its place may be gone
+	if what == made { // the connector may have existed before and may have lost its position
 		if err := a.Jumps.Jumped(ctx, name); err != nil {
 			return "", err
 		}
@@ -71,7 +72,7 @@ func (a *Applier) apply(ctx context.Context, name string, wanted map[string]stri
 	return what, nil
 }
 
-// try applies each configuration once and returns the connectors that still lack theirs, and why.
+// try applies each configuration once. It returns the connectors for which that failed, with the errors.
 func (a *Applier) try(ctx context.Context, names []string, out io.Writer) (left []string, err error) {
 	wanted, err := a.Wanted(ctx)
 	if err != nil {
@@ -90,7 +91,8 @@ func (a *Applier) try(ctx context.Context, names []string, out io.Writer) (left 
 	return left, errors.Join(problems...)
 }
 
-// differences names the settings that differ; never their values, some are secret. The runtime adds "name".
+// differences returns the names of settings that differ, without their values, some of which are secret. The setting
+// "name" is ignored, because the runtime adds it.
 func differences(have, wanted map[string]string) []string {
 	var keys []string
 	for key, value := range wanted {
@@ -107,8 +109,8 @@ func differences(have, wanted map[string]string) []string {
 	return keys
 }
 
-// Run applies each configuration until that has succeeded once; what an operator changes later stands. From then on it
-// makes connectors that are not there: the runtime lost what it knew. It ends with nil when ctx ends.
+// Run applies each configuration until that succeeded once; later changes by an operator are kept. After that it
+// creates missing connectors again, for a runtime that lost its state. It returns nil when ctx ends.
 func (a *Applier) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -141,7 +143,7 @@ func (a *Applier) Run(ctx context.Context) error {
 	}
 }
 
-// absent returns the connectors that the runtime does not know.
+// absent returns the connectors that do not exist in the runtime.
 func (a *Applier) absent(ctx context.Context) (names []string, err error) {
 	for _, name := range a.Order {
 		_, err := a.Runtime.Configuration(ctx, name)

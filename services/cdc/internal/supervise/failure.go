@@ -11,23 +11,23 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
-// failure is one case: from the first look that found the connector failed until it was up for some time, or an
-// operator took over.
+// failure is the state of a failing connector. It begins when a check finds the connector failed, and ends when the
+// connector was up for some time, or an operator stopped it.
 type failure struct {
-	since    time.Time // of a connector without tasks: not a failure yet, see due
-	task     int       // whose trace it is; -1 for the connector itself
+	since    time.Time // since when the connector runs without tasks; not yet a failure, see mendTaskless
+	task     int       // task of the trace; -1: the connector itself
 	trace    string
 	offsets  string
 	recorded bool
 	restarts int
-	next     time.Time // when to restart next
-	upSince  time.Time // zero while it is not up
-	// unreadable is what the log told of the captured tables.
+	next     time.Time // time of the next restart
+	upSince  time.Time // zero while not up
+	// unreadable are the captured tables that were last logged as unreadable.
 	unreadable string
 }
 
-// failed finds the first failed part: its trace and task, -1 for the connector itself. The trace of a healthy one is
-// "".
+// failed returns the task and trace of the first failed part; -1 for the connector itself. The trace is empty when no
+// part failed.
 func failed(status connect.Status) (task int, trace string) {
 	const unknown = "no trace"
 	for _, t := range status.Tasks {
@@ -48,7 +48,7 @@ func or(text, otherwise string) string {
 	return otherwise
 }
 
-// care decides about one connector.
+// care handles the current state of one connector.
 func (s *Supervisor) care(ctx context.Context, name string, status connect.Status) error {
 	task, trace := failed(status)
 	now := s.Clock.Now()
@@ -63,13 +63,13 @@ func (s *Supervisor) care(ctx context.Context, name string, status connect.Statu
 		return s.repair(ctx, name, s.open(ctx, name, task, trace), now)
 	case status.Connector.State == connect.Running && len(status.Tasks) == 0:
 		return s.mendTaskless(ctx, name, now)
-	case c != nil: // on its way between two workers
+	case c != nil: // the connector moves between two workers
 		c.upSince = time.Time{}
 	}
 	return nil
 }
 
-// recover closes a case that has been up for long enough.
+// recover ends a failure when the connector was up for long enough.
 func (s *Supervisor) recover(name string, now time.Time) {
 	c := s.cases[name]
 	switch {
@@ -81,7 +81,7 @@ func (s *Supervisor) recover(name string, now time.Time) {
 	}
 }
 
-// open returns the connector's case; a new one reads the offsets while they are those of the failure.
+// open returns the connector's failure. For a new one it reads the offsets, before they change.
 func (s *Supervisor) open(ctx context.Context, name string, task int, trace string) *failure {
 	c := s.cases[name]
 	if c == nil {
@@ -89,7 +89,7 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 		s.cases[name] = c
 	}
 	if c.trace != "" && hopeless(trace) && !hopeless(c.trace) {
-		c.trace, c.recorded, c.next = "", false, time.Time{} // restarts do not fix this one
+		c.trace, c.recorded, c.next = "", false, time.Time{} // a new failure, which restarts cannot fix
 	}
 	if c.trace == "" {
 		c.task, c.trace = task, trace
@@ -99,14 +99,14 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 	return c
 }
 
-// hopeless reports whether restarts do not fix a failure.
+// hopeless reports whether restarts cannot fix a failure.
 func hopeless(trace string) bool { return connect.LostPosition(trace) || connect.LostStructure(trace) }
 
-// offsets returns the connector's offsets as JSON, or why they cannot be read.
+// offsets returns the connector's offsets as JSON, or the error of reading them as JSON.
 func (s *Supervisor) offsets(ctx context.Context, name string) string {
 	offsets, err := s.Runtime.Offsets(ctx, name)
 	if err != nil {
-		offsets, _ = json.Marshal(map[string]string{"unknown": err.Error()}) // strings always marshal
+		offsets, _ = json.Marshal(map[string]string{"unknown": err.Error()}) // texts can always be encoded
 	}
 	return string(offsets)
 }
@@ -132,24 +132,24 @@ func (s *Supervisor) repair(ctx context.Context, name string, c *failure, now ti
 	return s.restart(ctx, name, c, now, true, problem)
 }
 
-// lose begins the jump of all connectors: where one of them has lost its place in the binary log, numbers in a new log
-// may look to the others like theirs. Noted first, so that no one forgets to compute every patient again.
+// lose starts a jump of all connectors. When one of them has lost its position in the binary log, positions in a new
+// log may look valid to the others. The jump is stored first, so that the full resync is not lost.
 func (s *Supervisor) lose(ctx context.Context, name string, c *failure, now time.Time) error {
 	c.next = now.Add(pause(c.restarts))
 	c.restarts++
-	c.trace = "" // of the next failure, its own
+	c.trace = "" // the next failure gets its own trace
 	s.Log.Error("the binary log no longer holds what a connector is to read next; all connectors start over, and then all"+
 		" patients are computed again", "connector", name)
 	s.Observer.Lost(name)
 	return s.Jumps.Jump(ctx, s.Connectors)
 }
 
-// relearnPause is how long after starting over the next time for the same failure comes: each has every patient
-// computed again.
+// relearnPause is the minimum time between two restarts from scratch for the same failure, since each causes a full
+// resync.
 const relearnPause = 10 * time.Minute
 
-// relearn has all connectors start over, for they read the structure of the tables then. While a captured table has a
-// definition that they cannot read that does not help: a person has to change it.
+// relearn makes all connectors start from scratch, which makes them read the structure of the tables. It does not while
+// a captured table has a definition that the connectors cannot read, because an operator has to change the table first.
 func (s *Supervisor) relearn(ctx context.Context, name string, c *failure, now time.Time) error {
 	tables, err := s.Unreadable(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Supervisor) relearn(ctx context.Context, name string, c *failure, now t
 	return s.Jumps.Jump(ctx, s.Connectors)
 }
 
-// jump continues with a jump, one step at each look: an offset is only forgotten by a connector whose tasks have ended.
+// jump makes one step of a jump per call, because the offset can be deleted only once the connector's tasks have ended.
 func (s *Supervisor) jump(ctx context.Context, name string, status connect.Status) error {
 	if status.Connector.State != connect.Stopped || len(status.Tasks) > 0 {
 		return s.Runtime.Stop(ctx, name)
@@ -185,8 +185,8 @@ func (s *Supervisor) jump(ctx context.Context, name string, status connect.Statu
 	return s.Jumps.Jumped(ctx, name)
 }
 
-// mendTaskless restarts a connector that has run without a task for too long: the runtime could not make one and
-// says nothing of it.
+// mendTaskless restarts a connector that has been running without a task for too long: the runtime failed to create one
+// and reports no error.
 func (s *Supervisor) mendTaskless(ctx context.Context, name string, now time.Time) error {
 	c := s.cases[name]
 	if c == nil {
@@ -216,7 +216,7 @@ func (s *Supervisor) restart(
 	return problem
 }
 
-// pause is how long a restart has to prove itself before the next one.
+// pause returns the time between a restart and the next one.
 func pause(restarts int) time.Duration {
 	d := firstPause
 	for range restarts {

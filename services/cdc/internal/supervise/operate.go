@@ -13,15 +13,16 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
-// Operator carries out an operator's commands. The runtime takes an order and keeps it; Status shows the outcome of it.
+// Operator executes the commands of an operator. The runtime stores a command and executes it later; Status shows the
+// result.
 type Operator struct {
 	Runtime    Runtime
-	Connectors []string // that there are; a command without names means all
+	Connectors []string // all connectors; a command without names applies to all
 	Out        io.Writer
 }
 
-// Status prints a table of the connectors, and under it what to do about the ones that are not up. It reports whether
-// all are.
+// Status prints a table of the connectors, followed by advice for connectors that are not up. It reports whether all
+// are up.
 func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 	all, err := o.Runtime.Statuses(ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 	return allUp, nil
 }
 
-// row prints the connector's line and returns what must be said below the table about its position.
+// row prints the line of a connector and returns remarks about its position for the end of the table.
 func (o *Operator) row(
 	ctx context.Context, table io.Writer, name string, status connect.Status, exists bool,
 ) (remarks []string) {
@@ -73,7 +74,8 @@ func (o *Operator) row(
 	return remarks
 }
 
-// readable is "binlog.000001:10247, gtid 0-1-35, 2026-02-03T04:05:06Z"; while a snapshot runs it states that.
+// readable formats offsets as "binlog.000001:10247, gtid 0-1-35, 2026-02-03T04:05:06Z"; during a snapshot it states
+// that.
 func readable(offsets json.RawMessage) string {
 	var list []struct {
 		Offset struct {
@@ -101,8 +103,8 @@ func readable(offsets json.RawMessage) string {
 	return text
 }
 
-// advise says what is wrong with a connector and what to do next. Of a trace it shows the classes of the exceptions:
-// their messages may quote rows.
+// advise returns what is wrong with a connector and what to do next. Of a trace it shows only the classes of the
+// exceptions, because their messages may contain values of rows.
 func advise(name string, status connect.Status, exists bool) []string {
 	switch task, trace := failed(status); {
 	case !exists:
@@ -131,11 +133,12 @@ func advise(name string, status connect.Status, exists bool) []string {
 	return nil
 }
 
-// Orders are what Give takes.
+// Orders returns the commands that Give accepts.
 func Orders() []string { return []string{"restart", "stop", "resume"} }
 
-// Give gives the connectors an order. Restart: with their tasks. Stop: also across restarts of the workers; nothing
-// reads the database once Status says STOPPED, without tasks. Resume: stopped or paused ones continue where they were.
+// Give sends a command to connectors. Restart includes their tasks. Stop also holds across restarts of the workers;
+// nothing reads the database once Status shows STOPPED without tasks. Resume continues stopped or paused connectors at
+// their positions.
 func (o *Operator) Give(ctx context.Context, order string, names []string) error {
 	said, act := "is restarted", func(name string) error { return o.Runtime.Restart(ctx, name, false) }
 	switch order {

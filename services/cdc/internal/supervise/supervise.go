@@ -1,6 +1,6 @@
-// Package supervise owns the care for the source connectors: their configurations are applied once, when a process
-// starts, what fails afterwards is restarted, and a connector that has lost its place starts over. What an operator
-// stopped or paused stays that way; one that is not there is made.
+// Package supervise supervises the source connectors: it applies their configurations once when a process starts,
+// restarts what fails afterwards, creates missing connectors, and restarts connectors that lost their position from
+// scratch. Connectors that an operator stopped or paused are not touched.
 package supervise
 
 import (
@@ -16,88 +16,90 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
-// The pace of restarts of one failure: at once, then after 10 s, 20 s, 40 s, and every minute. A restart costs little,
-// and once the cause is fixed no one should wait longer for the index: failures that follow each other closely count
-// as one.
+// Pauses between restarts of one failure: the first restart is immediate, the next ones after 10 s, 20 s, 40 s, and
+// then every minute. A restart costs little, and after the cause is fixed the index should not wait longer. Failures
+// shortly after each other count as one.
 const (
 	firstPause = 10 * time.Second
 	maxPause   = time.Minute
-	stable     = 2 * time.Minute // up for this long: the failure is over
-	taskless   = time.Minute     // running without a task for this long: a failure that the runtime does not call one
+	stable     = 2 * time.Minute // time after which a connector that is up no longer counts as failing
+	taskless   = time.Minute     // a connector that runs without a task for so long counts as failed
 )
 
-// Runtime is the connector runtime as far as supervision needs it.
+// Runtime is the part of the connector runtime that supervision needs.
 type Runtime interface {
-	// Statuses returns the state of every connector that there is.
+	// Statuses returns the states of all existing connectors.
 	Statuses(ctx context.Context) (map[string]connect.Status, error)
-	// Restart restarts the connector with its tasks, or only what failed of them.
+	// Restart restarts the connector with its tasks, or only the failed parts.
 	Restart(ctx context.Context, name string, onlyFailed bool) error
-	// Offsets returns how far the connector has read.
+	// Offsets returns the connector's position in its source.
 	Offsets(ctx context.Context, name string) (json.RawMessage, error)
-	// Stop ends the connector's tasks, Forget has a stopped one forget how far it has read, Resume starts it again.
+	// Stop ends the connector's tasks, Forget deletes the position of a stopped connector, and Resume starts it again.
 	Stop(ctx context.Context, name string) error
 	Forget(ctx context.Context, name string) error
 	Resume(ctx context.Context, name string) error
 }
 
-// Jumps notes, durably, that connectors lose their place: when one of them is back and its first beat has come, every
-// patient is computed again. Errors are faults.
+// Jumps durably stores which connectors abandon their position. When such a connector runs again and its first
+// heartbeat arrives, a full resync starts. Errors are faults.
 type Jumps interface {
-	// Jump notes that connectors are to forget their places.
+	// Jump stores that connectors have to abandon their positions.
 	Jump(ctx context.Context, connectors []string) error
-	// Jumping returns those of them that have not yet.
+	// Jumping returns the connectors that have not done so yet.
 	Jumping(ctx context.Context) (map[string]bool, error)
-	// Jumped notes that a connector begins, or has begun, at a new place.
+	// Jumped stores that a connector starts, or has started, at a new position.
 	Jumped(ctx context.Context, connector string) error
 }
 
-// FailureLog keeps what an operator wants to know of a failed task: the trace, and the offsets as JSON.
+// FailureLog stores the details of a failed task for operators: the trace, and the offsets as JSON.
 type FailureLog interface {
 	Record(ctx context.Context, connector string, task int, trace, offsets string) error
 }
 
-// Observer is told the present state at every look, and every restart.
+// Observer receives the current state at every check, and every restart, for metrics.
 type Observer interface {
-	// Connector replaces what was said of it before. up: it runs, has tasks, and all run. tasks: state by id.
+	// Connector replaces the reported state of a connector. up is true when it runs, has tasks, and all of them run; tasks
+	// has the state of each by id.
 	Connector(name string, up bool, tasks map[int]string)
-	// Restarted counts.
+	// Restarted counts a restart.
 	Restarted(name string)
-	// Lost counts connectors whose place the binary log does not hold any more.
+	// Lost counts a connector whose position is no longer in the binary log.
 	Lost(name string)
 }
 
-// Deps are what a supervisor works with.
+// Deps are the services that a Supervisor uses.
 type Deps struct {
 	Runtime  Runtime
 	Failures FailureLog
 	Jumps    Jumps
 	Observer Observer
-	// Unreadable names the captured tables whose definition the connectors cannot read: to start over does not help then.
+	// Unreadable returns the captured tables whose definition the connectors cannot read. Starting from scratch does not
+	// help while there are any.
 	Unreadable func(context.Context) ([]string, error)
 	Clock      clock.Clock
 	Log        *slog.Logger
-	Connectors []string // names of those to care for
+	Connectors []string // names of the supervised connectors
 }
 
-// Supervisor watches the connectors. Its methods are for one goroutine at a time.
+// Supervisor supervises the connectors. Not safe for concurrent use.
 type Supervisor struct {
 	Deps
 	cases map[string]*failure
-	seen  map[string]string // the state that was last logged
+	seen  map[string]string // state that was last logged, by connector
 }
 
-// New returns a supervisor that has seen nothing yet.
+// New returns a Supervisor without any known state.
 func New(d Deps) *Supervisor {
 	return &Supervisor{Deps: d, cases: map[string]*failure{}, seen: map[string]string{}}
 }
 
-// Observe reads the connectors and tells the observer. Every process may do that.
+// Observe reads the states of the connectors and reports them to the observer. Every process may do that.
 func (s *Supervisor) Observe(ctx context.Context) error {
 	_, err := s.look(ctx)
 	return err
 }
 
-// RunOnce reads the connectors and restarts what failed, when its time has come. One process at a time does that.
+// RunOnce reads the states, and restarts failed connectors when it is time. Only one process at a time may do that.
 func (s *Supervisor) RunOnce(ctx context.Context) error {
 	all, err := s.look(ctx)
 	if err != nil {
@@ -125,7 +127,7 @@ func (s *Supervisor) RunOnce(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// look reads the states. While the runtime does not answer nothing counts as up.
+// look reads and reports the states. While the runtime does not respond, no connector counts as up.
 func (s *Supervisor) look(ctx context.Context) (map[string]connect.Status, error) {
 	all, err := s.Runtime.Statuses(ctx)
 	for _, name := range s.Connectors {
@@ -142,8 +144,8 @@ func (s *Supervisor) look(ctx context.Context) (map[string]connect.Status, error
 	return all, err
 }
 
-// report logs a state when it is another one than before. Traces may quote rows: only the classes of their exceptions
-// are logged.
+// report logs a state when it changed. Of traces it logs only the classes of the exceptions, because their messages may
+// contain values of rows.
 func (s *Supervisor) report(name string, status connect.Status, exists bool) {
 	state := summary(status, exists)
 	if s.seen[name] == state {
@@ -162,7 +164,7 @@ func (s *Supervisor) report(name string, status connect.Status, exists bool) {
 	}
 }
 
-// summary is "RUNNING, tasks 0:FAILED".
+// summary returns a state as in "RUNNING, tasks 0:FAILED".
 func summary(status connect.Status, exists bool) string {
 	if !exists {
 		return "absent"

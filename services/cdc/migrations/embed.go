@@ -1,5 +1,5 @@
-// Package migrations owns the tables of change capture, as goose SQL files. The pipeline is in its
-// migration phase while user_meta lacks the columns of a person; see package phase.
+// Package migrations holds the tables of change capture as goose SQL files. While user_meta lacks the columns of a
+// person, the pipeline is in its migration phase; see package phase.
 package migrations
 
 import (
@@ -13,7 +13,7 @@ import (
 //go:embed *.sql
 var Files embed.FS
 
-// Schemas are all tables of the service, in the order in which they are made.
+// Schemas returns all tables of the service in the order of creation.
 func Schemas() []mysqldb.Schema {
 	return []mysqldb.Schema{{Service: "cdc", Files: Files}}
 }

@@ -1,4 +1,5 @@
-// Command cdc is the change-capture consumer: it keeps user_meta and the search index in step with the database.
+// Command cdc runs the consumer of change capture, which keeps user_meta and the search index in step with the
+// database.
 package main
 
 import (

@@ -140,7 +140,7 @@ func (p *report) progress(name string) func(Count) {
 	}
 }
 
-// wait reads differences again until they are gone or the waiting time is used up, and returns the rest. Comparing does
+// wait reads differences again until none is left or the waiting time is used up, and returns the rest. Comparing does
 // not count as waiting, because a large laboratory would use up all of it.
 func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Difference, error) {
 	for len(left) > 0 && p.patience > 0 {

@@ -1,5 +1,5 @@
-// Package connect owns the conversation with Kafka Connect's admin REST: connectors, their states, configurations and
-// offsets. What to do about a failure is not decided here.
+// Package connect is a client of Kafka Connect's admin REST API: connectors, their states, configurations and offsets.
+// It does not decide how to handle failures.
 package connect
 
 import (
@@ -20,11 +20,11 @@ import (
 
 const (
 	readTimeout  = 15 * time.Second
-	writeTimeout = 90 * time.Second // a new configuration is tried out: the database is asked
-	maxBytes     = 16 << 20         // of an answer
+	writeTimeout = 90 * time.Second // a new configuration is validated, for which the runtime queries the database
+	maxBytes     = 16 << 20         // of a response
 )
 
-// A worker that is rebalancing answers 409 for a moment.
+// A worker that is rebalancing returns 409; such requests are repeated.
 const (
 	busyTries = 8
 	busyPause = 250 * time.Millisecond // doubles up to busyMost
@@ -33,16 +33,16 @@ const (
 
 var errSilent = errors.New("kafka connect does not answer")
 
-// Config says where the admin REST is.
+// Config holds the addresses of the admin REST API.
 type Config struct {
-	URLs []string     // of the workers, e.g. http://127.0.0.1:8083; who does not answer is passed over
-	HTTP *http.Client // nil: one of its own
+	URLs []string     // addresses of the workers, such as http://127.0.0.1:8083; unavailable ones are skipped
+	HTTP *http.Client // nil: a new client
 }
 
-// Client talks to one cluster of workers through any of them. It may be used by several goroutines.
+// Client sends requests to any worker of one cluster. Safe for concurrent use.
 type Client struct {
 	workers []string
-	next    atomic.Int64 // the worker that answered last, in workers
+	next    atomic.Int64 // index in workers of the last one that responded
 	http    *http.Client
 }
 
@@ -58,7 +58,7 @@ func New(c Config) *Client {
 	return client
 }
 
-// Statuses returns the state of every connector by its name.
+// Statuses returns the states of all connectors by name.
 func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
 	var answer map[string]struct {
 		Status Status `json:"status"`
@@ -73,8 +73,8 @@ func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
 	return all, nil
 }
 
-// Configuration returns a connector's present configuration; ErrUnknown when there is no such connector. It holds the
-// database password.
+// Configuration returns a connector's current configuration, which may contain the database password; ErrUnknown when
+// the connector does not exist.
 func (c *Client) Configuration(ctx context.Context, name string) (map[string]string, error) {
 	var configuration map[string]string
 	if err := c.get(ctx, "/connectors/"+url.PathEscape(name)+"/config", &configuration); err != nil {
@@ -83,7 +83,7 @@ func (c *Client) Configuration(ctx context.Context, name string) (map[string]str
 	return configuration, nil
 }
 
-// Configure makes the connector or changes it. A refused configuration is a *Invalid.
+// Configure creates the connector or changes it. The error for a rejected configuration is an *Invalid.
 func (c *Client) Configure(ctx context.Context, name string, configuration map[string]string) error {
 	body, err := json.Marshal(configuration)
 	if err != nil {
@@ -96,7 +96,8 @@ func (c *Client) Configure(ctx context.Context, name string, configuration map[s
 	return nil
 }
 
-// Restart restarts the connector and its tasks: all of them, or only what has failed. It returns when that has begun.
+// Restart restarts the connector and all its tasks, or only the failed ones. It does not wait for the end of the
+// restart.
 func (c *Client) Restart(ctx context.Context, name string, onlyFailed bool) error {
 	path := fmt.Sprintf("/connectors/%s/restart?includeTasks=true&onlyFailed=%t", url.PathEscape(name), onlyFailed)
 	if err := c.call(ctx, readTimeout, http.MethodPost, path, nil, nil); err != nil {
@@ -105,10 +106,10 @@ func (c *Client) Restart(ctx context.Context, name string, onlyFailed bool) erro
 	return nil
 }
 
-// Stop ends the connector's tasks and keeps it stopped, also across restarts of the workers, until Resume.
+// Stop ends the connector's tasks. The connector stays stopped until Resume, even when workers restart.
 func (c *Client) Stop(ctx context.Context, name string) error { return c.put(ctx, name, "stop") }
 
-// Resume undoes Stop and Pause.
+// Resume starts a stopped or paused connector again.
 func (c *Client) Resume(ctx context.Context, name string) error { return c.put(ctx, name, "resume") }
 
 func (c *Client) put(ctx context.Context, name, verb string) error {
@@ -119,7 +120,7 @@ func (c *Client) put(ctx context.Context, name, verb string) error {
 	return nil
 }
 
-// Offsets returns how far the connector has read its source, as the runtime's JSON: a list of partition and offset.
+// Offsets returns the connector's position in its source, as the runtime's JSON: a list of partition and offset.
 func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, error) {
 	var answer struct {
 		Offsets json.RawMessage `json:"offsets"`
@@ -130,7 +131,7 @@ func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, err
 	return answer.Offsets, nil
 }
 
-// Forget deletes the connector's offsets: when it is resumed it begins at the present end of the log. It must be
+// Forget deletes the connector's offsets. After Resume it begins at the current end of the log. The connector must be
 // stopped.
 func (c *Client) Forget(ctx context.Context, name string) error {
 	if err := c.call(ctx, readTimeout, http.MethodDelete, "/connectors/"+url.PathEscape(name)+"/offsets", nil,
@@ -144,7 +145,7 @@ func (c *Client) get(ctx context.Context, path string, answer any) error {
 	return c.call(ctx, readTimeout, http.MethodGet, path, nil, answer)
 }
 
-// call repeats a request that a rebalancing worker turned away.
+// call repeats a request while the worker is rebalancing.
 func (c *Client) call(ctx context.Context, timeout time.Duration, method, path string, body []byte, answer any) error {
 	pause := busyPause
 	for try := 1; ; try++ {
@@ -159,7 +160,7 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, method, path s
 	}
 }
 
-// once asks one worker after the other until one answers: every call here may be made twice.
+// once sends a request to one worker after another until one responds. All requests here are idempotent.
 func (c *Client) once(ctx context.Context, timeout time.Duration, method, path string, body []byte, answer any) error {
 	var err error
 	for range c.workers {

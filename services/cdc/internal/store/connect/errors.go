@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// What an error of this package can be asked for with errors.Is. Any other one passes by itself or not: no one knows.
+// Errors that callers can test with errors.Is. Of any other error it is not known whether it is temporary.
 var (
 	ErrUnknown = errors.New("no such connector") // 404
 	ErrBusy    = errors.New("the workers are rebalancing; try again in a moment")
 )
 
-// Invalid is a configuration that the runtime refuses. It also asks the database, so that one that is unavailable
-// counts.
+// Invalid is the error for a configuration that the runtime rejects. Validation includes a query of the database, so an
+// unavailable database is such an error as well.
 type Invalid struct{ Problems []string }
 
-// Error lists the problems.
+// Error returns all problems.
 func (i *Invalid) Error() string {
 	return "the configuration is refused: " + strings.Join(i.Problems, "; ")
 }
 
-// refused turns an answer into an error.
+// refused converts an error response to an error.
 func refused(status int, body []byte) error {
 	var answer struct {
 		Message string `json:"message"`
@@ -43,8 +43,8 @@ func refused(status int, body []byte) error {
 	}
 }
 
-// problems takes the runtime's list apart: a first line that counts, a line for each, and a last one that refers to
-// another endpoint. Any other message is one problem.
+// problems splits the runtime's list of problems: a first line with their number, one line for each, and a last line
+// that refers to another endpoint. Any other message is one problem.
 func problems(message string) []string {
 	if !strings.HasPrefix(message, "Connector configuration is invalid") {
 		return []string{message}
@@ -64,7 +64,7 @@ func problems(message string) []string {
 	return list
 }
 
-// withoutSecrets: some messages repeat the whole configuration.
+// withoutSecrets removes secret values from an error, because some messages repeat the whole configuration.
 func withoutSecrets(err error, configuration map[string]string) error {
 	text := err.Error()
 	for key, value := range configuration {

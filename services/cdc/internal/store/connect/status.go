@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The states of a connector and of a task.
+// States of connectors and tasks.
 const (
 	Running    = "RUNNING"
 	Paused     = "PAUSED"
@@ -14,7 +14,7 @@ const (
 	Restarting = "RESTARTING"
 )
 
-// Status is what the runtime says about a connector. A task that failed leaves the connector RUNNING.
+// Status is the state of a connector in the runtime. A failed task leaves the connector RUNNING.
 type Status struct {
 	Name      string `json:"name"`
 	Connector Part   `json:"connector"`
@@ -25,7 +25,7 @@ type Status struct {
 type Part struct {
 	State  string `json:"state"`
 	Worker string `json:"worker_id"`
-	Trace  string `json:"trace"` // of a failed one: a Java stack trace, which may quote rows: never log it
+	Trace  string `json:"trace"` // Java stack trace of a failed part; it may contain values of rows, so never log it
 }
 
 // Task is one task of a connector.
@@ -47,8 +47,8 @@ func (s Status) Up() bool {
 // Held reports whether an operator stopped or paused the connector.
 func (s Status) Held() bool { return s.Connector.State == Stopped || s.Connector.State == Paused }
 
-// Causes returns the classes of the exceptions in a stack trace, the outermost first, without their packages and
-// messages: what a log may say about it.
+// Causes returns the classes of the exceptions in a stack trace, the outermost first, without packages and messages.
+// Only these may be logged.
 func Causes(trace string) []string {
 	var classes []string
 	for line := range strings.Lines(trace) {
@@ -58,33 +58,33 @@ func Causes(trace string) []string {
 		}
 		class, _, _ := strings.Cut(cause, ":")
 		class = strings.TrimSpace(class)
-		if dot := strings.LastIndexByte(class, '.'); dot > 0 && isClass(class[dot+1:]) { // one without a package is no class
+		if dot := strings.LastIndexByte(class, '.'); dot > 0 && isClass(class[dot+1:]) { // a class has a package
 			classes = append(classes, class[dot+1:])
 		}
 	}
 	return classes
 }
 
-// lost are words of traces that no restart fixes: the binary log does not hold any more what the connector wants to
-// read next, it was empty when the connector began, or what is known of the tables' structure is lost.
+// lost are texts in traces of failures that restarts cannot fix: the binary log no longer has the connector's position,
+// it was empty when the connector started, or the history of table structures is lost.
 var lost = []string{
 	"this is no longer available on the server", `"this.gtidSet" is null`,
 	"The db history topic or its content is fully or partially missing", "The db history topic is missing",
 }
 
-// structure are words of traces that no restart fixes either: the connector met a statement that its grammar cannot
-// read, and what it knows of a table is no longer what its rows are.
+// structure are texts in traces of other failures that restarts cannot fix: the connector met a statement that its
+// grammar cannot parse, and its knowledge of a table no longer matches the rows.
 var structure = []string{
 	"schema isn't known to this connector", "internal schema size", "Data row is smaller than a column index",
 	"ParsingException", "at io.debezium.connector.mariadb.antlr.", "at io.debezium.connector.mysql.antlr.",
 	"at io.debezium.connector.binlog.jdbc.BinlogDatabaseSchema.parse",
 }
 
-// LostPosition tells from a trace that the connector can only begin at a new place.
+// LostPosition reports whether a trace means that the connector has to start at a new position.
 func LostPosition(trace string) bool { return holds(trace, lost) }
 
-// LostStructure tells from a trace that the connector has to read the structure of the tables again, which it does when
-// it begins at a new place.
+// LostStructure reports whether a trace means that the connector has to read the structure of the tables again, which
+// it does when it starts at a new position.
 func LostStructure(trace string) bool { return holds(trace, structure) }
 
 func holds(trace string, list []string) bool {

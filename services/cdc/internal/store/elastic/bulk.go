@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 )
 
-// maxWait is how long the server may wait for a shard before it answers.
+// maxWait is the longest timeout with which the server may wait for a shard.
 const maxWait = 10 * time.Second
 
 func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
@@ -40,7 +40,8 @@ func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]i
 	return fates, nil
 }
 
-// wait is well below the time after which we would give up: an answer tells more than a timeout.
+// wait returns the server's timeout for a bulk. It is well below the client's own timeout, because a response contains
+// more information than a timeout.
 func (s *Store) wait(ctx context.Context) string {
 	left := s.client.Timeout()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -49,7 +50,7 @@ func (s *Store) wait(ctx context.Context) string {
 	return strconv.FormatInt(max(1, min(maxWait, left/2).Milliseconds()), 10) + "ms"
 }
 
-// lines writes the body of a bulk.
+// lines returns the body of a bulk request.
 func lines(ops []document.Op) []byte {
 	size := 0
 	for i := range ops {
@@ -76,7 +77,7 @@ func lines(ops []document.Op) []byte {
 	return b
 }
 
-// item is the answer to one operation, under the operation's name.
+// item is the result of one operation, under the operation's name.
 type item map[string]struct {
 	Status int `json:"status"`
 	Error  struct {
@@ -109,8 +110,8 @@ func readFates(body io.Reader, ops int) ([]indexsync.Fate, error) {
 	return fates, nil
 }
 
-// classify judges one answer, by the type of the error before its status: a block of the cluster is a 403 or a 429, a
-// missing write index is a 400.
+// classify returns the fate for the result of one operation. The type of the error is checked before the status,
+// because a blocked cluster returns 403 or 429, and a missing write index 400.
 func classify(status int, kind, reason string) indexsync.Fate {
 	if kind == "" {
 		if status < http.StatusMultipleChoices || status == http.StatusNotFound { // 404: nothing there to delete
@@ -125,7 +126,7 @@ func classify(status int, kind, reason string) indexsync.Fate {
 	return indexsync.Fate{Verdict: verdict, Kind: kind, Advice: advice}
 }
 
-// byType judges the types that say enough.
+// byType classifies the error types that are sufficient by themselves.
 func byType(kind, reason string) (v indexsync.Verdict, advice string, known bool) {
 	switch kind {
 	case "version_conflict_engine_exception":
@@ -146,7 +147,7 @@ func byType(kind, reason string) (v indexsync.Verdict, advice string, known bool
 	return 0, "", false
 }
 
-// byStatus judges what has no type that we know: nothing is dropped that might still be taken.
+// byStatus classifies errors of unknown type by their status. A document that might still be accepted is never Poison.
 func byStatus(status int) (indexsync.Verdict, string) {
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -159,7 +160,8 @@ func byStatus(status int) (indexsync.Verdict, string) {
 	return indexsync.Poison, ""
 }
 
-// refusal judges the answer to a whole request. What is no answer stays as it is.
+// refusal classifies the error response to a whole request. Other errors, such as a lost response, are returned
+// unchanged.
 func refusal(err error) error {
 	var refused *elastic.Error
 	if !errors.As(err, &refused) {

@@ -13,8 +13,8 @@ import (
 const lookAtMerge = 500 * time.Millisecond
 
 // Compact merges the segments of every shard of target, an alias or an index, into one, and returns when that is done.
-// It is worth its cost after an index was filled: segments that were made one after another hold the same words, and a
-// search looks for each of its words in each of them.
+// This pays off after an index was filled: many segments contain the same words, and a search looks up each of its
+// words in each segment.
 func (s *Store) Compact(ctx context.Context, target string) error {
 	var started struct{ Task string }
 	merge := elastic.Call{Name: "indices.forcemerge", Method: http.MethodPost, Path: at(target, "_forcemerge"),

@@ -17,7 +17,7 @@ const (
 	adviceURL    = "check that CDC_ES_URL is the address of Elasticsearch 8"
 )
 
-// fault reports whether a refused management request passes by itself or needs a person. nil stays nil.
+// fault converts an error of a management request to a fault that is temporary or needs an operator. nil stays nil.
 func fault(what string, err error) error {
 	if err == nil {
 		return nil

@@ -17,24 +17,24 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Index is one index of the platform.
+// Index is the state of one index of the platform.
 type Index struct {
 	Name    string
-	Number  int // of its name; 0 when the name is not one of ours
+	Number  int // number in its name; 0 for a foreign name
 	Live    bool
-	Write   bool // the live alias writes here
-	Next    bool // a rebuild fills it
-	GivenUp bool // a rebuild filled it, and it lacks something
+	Write   bool // writes to the live alias go to it
+	Next    bool // a rebuild is filling it
+	GivenUp bool // it was given up during a rebuild, because it lacks changes
 	Schema  int
 	Domain  string
 	Routing bool     // routing is required
-	Readers []string // aliases by which searches of one schema find it
+	Readers []string // aliases with which searches of one schema find it
 }
 
-// Layout is what the cluster has, the newest index first.
+// Layout holds all indexes of the platform, the newest first.
 type Layout []Index
 
-// Layout asks the cluster for all indexes of the platform.
+// Layout reads all indexes of the platform and their aliases.
 func (s *Store) Layout(ctx context.Context) (Layout, error) {
 	var answer map[string]struct {
 		Aliases map[string]struct {
@@ -79,7 +79,7 @@ func (s *Store) Layout(ctx context.Context) (Layout, error) {
 	return all, nil
 }
 
-// number reads the N of user_details_vN, 0 for other names.
+// number returns the N of user_details_vN, 0 for other names.
 func (s *Store) number(name string) int {
 	digits, ok := strings.CutPrefix(name, s.cfg.Alias+"_v")
 	n, err := strconv.Atoi(digits)
@@ -91,7 +91,7 @@ func (s *Store) number(name string) int {
 
 func (s *Store) name(number int) string { return s.cfg.Alias + "_v" + strconv.Itoa(number) }
 
-// Live returns the index that the live alias writes to; false when there is none.
+// Live returns the index to which the live alias writes; false when there is none.
 func (l Layout) Live() (Index, bool) {
 	live := slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return !i.Live })
 	if len(live) == 1 {
@@ -104,7 +104,7 @@ func (l Layout) Live() (Index, bool) {
 	return live[i], true
 }
 
-// Next returns the index that a rebuild fills; false when none runs.
+// Next returns the index that a rebuild is filling; false when there is none.
 func (l Layout) Next() (Index, bool) {
 	i := slices.IndexFunc(l, func(i Index) bool { return i.Next })
 	if i < 0 {
@@ -113,13 +113,13 @@ func (l Layout) Next() (Index, bool) {
 	return l[i], true
 }
 
-// Idle returns the indexes that no alias names, the newest first.
+// Idle returns the indexes without an alias, the newest first.
 func (l Layout) Idle() []Index {
 	return slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return i.Live || i.Next || i.Number == 0 })
 }
 
-// givenUp returns the newest index that a rebuild of this program filled and the pipeline gave up; false when none is
-// newer than the live one.
+// givenUp returns the newest index that was given up during a rebuild and that this program can continue to fill; false
+// when none is newer than the live one.
 func (l Layout) givenUp() (Index, bool) {
 	live, _ := l.Live()
 	for _, index := range l.Idle() {
@@ -130,7 +130,7 @@ func (l Layout) givenUp() (Index, bool) {
 	return Index{}, false
 }
 
-// fits tells what is wrong with an index for this program, nil when it may be written.
+// fits returns nil when this program may write the index, else an error that states why not.
 func (i Index) fits() error {
 	switch {
 	case i.Domain != document.VersionDomain:
@@ -150,7 +150,7 @@ func (i Index) fits() error {
 	return nil
 }
 
-// present tells what is wrong with an index that a rebuild of this program fills.
+// present returns nil when a rebuild of this program may fill the index, else an error that states why not.
 func (i Index) present() error {
 	if err := i.fits(); err != nil || i.Schema == document.Schema {
 		return err
@@ -159,9 +159,9 @@ func (i Index) present() error {
 		"give it up with `cdc rebuild --discard`, then call `cdc rebuild` again")
 }
 
-// Targets returns where a write goes, the next index first: a writer that finds it gone then writes to the index that
-// took its place. A live index without the alias of its schema gets it. The error is a fault: no index, or one that
-// this program must not write.
+// Targets returns the indexes to write, the next index before the live one, so that a writer notices a swap before it
+// writes to the live one. It adds the alias of its schema to a live index without one. The error is a fault: there is
+// no index, or this program must not write it.
 func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -181,8 +181,8 @@ func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	return targets, nil
 }
 
-// target is how the live index is written: by the alias of its schema, if it has one. A swap moves that one away from
-// anyone who still writes the schema before.
+// target returns how to write the live index: by the alias of its schema, if it has one. A swap removes that alias, so
+// that processes which still write the previous schema notice it.
 func (s *Store) target(live Index) indexsync.Target {
 	t := indexsync.Target{Alias: s.Live(), Schema: live.Schema}
 	if reader := userindex.Reader(s.Live(), live.Schema); slices.Contains(live.Readers, reader) {
@@ -191,7 +191,7 @@ func (s *Store) target(live Index) indexsync.Target {
 	return t
 }
 
-// Target tells how to write the index behind an alias of ours, or of a name. The error is a fault.
+// Target returns how to write the index behind one of the aliases, or the index of that name. The error is a fault.
 func (s *Store) Target(ctx context.Context, target string) (indexsync.Target, error) {
 	var none indexsync.Target
 	layout, err := s.Layout(ctx)
@@ -239,5 +239,5 @@ func errNoIndex(alias string) error {
 		"make and fill one with `cdc rebuild`")
 }
 
-// ErrNoIndex reports that the live alias names no index.
+// ErrNoIndex reports that no index has the live alias.
 var ErrNoIndex = errors.New("no search index")

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// EnsureIndex makes the first index with its alias if the cluster has none, and returns the name of the live index. It
-// may run in many processes at once and again at every start. The error is a fault.
+// EnsureIndex creates the first index with its alias if the cluster has none, and returns the name of the live index.
+// It is idempotent and may run in several processes at once. The error is a fault.
 func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 	for range 3 {
 		layout, err := s.Layout(ctx)
@@ -24,7 +24,7 @@ func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 		err = s.checkLive(layout)
 		live, _ := layout.Live()
 		if !errors.Is(err, ErrNoIndex) || len(layout) > 0 {
-			return live.Name, err // an index without its alias was left by a person, who knows more
+			return live.Name, err // an operator left an index without alias: do not change it
 		}
 		err = s.create(ctx, s.name(1), map[string]bool{s.Live(): true, userindex.Reader(s.Live(), document.Schema): true})
 		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
@@ -39,9 +39,9 @@ func (s *Store) create(ctx context.Context, name string, aliases map[string]bool
 		Body: document.Index(s.cfg.settings(), aliases)}, nil)
 }
 
-// CreateNext makes the index that a rebuild fills, with the next alias, and returns its name and whether it is new. One
-// that is there is taken as it is, if it fits this program: a rebuild continues where another one stopped. So is one
-// that the pipeline gave up: what it lacks is found by comparing.
+// CreateNext creates the index that a rebuild fills, with the next alias. It returns the name, and whether the index is
+// new. An existing next index is used if it fits this program, so that a rebuild continues where another one stopped.
+// An index that was given up is used as well, since a comparison finds what it lacks.
 func (s *Store) CreateNext(ctx context.Context) (name string, made bool, err error) {
 	for range 3 {
 		layout, err := s.Layout(ctx)
@@ -73,9 +73,9 @@ func (s *Store) CreateNext(ctx context.Context) (name string, made bool, err err
 	return "", false, outcome.Retry(errors.New("another rebuild makes and drops indexes at the same time"))
 }
 
-// TakeOlder gives the next alias to the newest kept index that is older than the live one, and returns its name, ""
-// when there is none. One that has the alias already is taken as it is. While a rebuild fills a newer one it is
-// refused.
+// TakeOlder adds the next alias to the newest kept index that is older than the live one, and returns its name; empty
+// when there is none. An index that already has the alias is used. While a rebuild fills a newer index it returns an
+// error.
 func (s *Store) TakeOlder(ctx context.Context) (string, error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *Store) TakeOlder(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// bindLive gives the live index the alias of its schema when someone took that away: searches ask by it, and once
-// there is a next index, everybody writes by it. Nothing happens to an index that is not live any more.
+// bindLive adds the alias of its schema to the live index if it was removed. Searches use that alias, and while there
+// is a next index all writes do. An index that is no longer live is not changed.
 func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 	live, ok := layout.Live()
 	if !ok || live.Domain != document.VersionDomain || s.target(live).Alias != s.Live() {
@@ -116,8 +116,8 @@ func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 		add(live.Name, userindex.Reader(s.Live(), live.Schema), true))
 }
 
-// Names returns the names of the live index and of the one that a rebuild fills, "" where there is none, and of the
-// ones that no alias names, the newest first.
+// Names returns the names of the live index and of the index that a rebuild fills, empty where there is none, and of
+// the indexes without an alias, the newest first.
 func (s *Store) Names(ctx context.Context) (live, next string, kept []string, err error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) Names(ctx context.Context) (live, next string, kept []string, er
 	return live, next, kept, nil
 }
 
-// Swap makes the next index the live one in one step. The old one stays, without an alias.
+// Swap makes the next index the live one in one step. The previous one is kept without an alias.
 func (s *Store) Swap(ctx context.Context) error {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -149,7 +149,8 @@ func (s *Store) Swap(ctx context.Context) error {
 	return s.move(ctx, "swap indexes", append(s.exchange(layout, next), remove(next.Name, s.Next()))...)
 }
 
-// exchange makes one index the live one, and lets the others go. The alias for searches of its schema goes with it.
+// exchange returns the actions that make one index the live one, with the search alias of its schema, and remove these
+// aliases from all others.
 func (s *Store) exchange(layout Layout, to Index) []any {
 	actions := []any{add(to.Name, s.Live(), true), add(to.Name, userindex.Reader(s.Live(), to.Schema), true)}
 	for _, index := range layout {
@@ -166,8 +167,8 @@ func (s *Store) exchange(layout Layout, to Index) []any {
 	return actions
 }
 
-// GiveUpNext takes the next alias from an index that a rebuild fills: no one writes it any more, it cannot become the
-// live one, and it is never rolled back to. One that lost the alias already is not an error.
+// GiveUpNext removes the next alias from an index that a rebuild fills: it is no longer written, cannot become the live
+// index, and is never used for a rollback. An index that already lost the alias is ignored.
 func (s *Store) GiveUpNext(ctx context.Context, name string) error {
 	err := s.move(ctx, "give up the next index", remove(name, s.Next()), add(name, s.givenUp(), false))
 	if elastic.IsStatus(err, http.StatusNotFound) {
@@ -189,7 +190,7 @@ func remove(index, alias string) any {
 	return object{"remove": object{"index": index, "alias": alias, "must_exist": true}}
 }
 
-// Drop deletes an index; nil when there is none.
+// Drop deletes an index; a missing one is ignored.
 func (s *Store) Drop(ctx context.Context, name string) error {
 	err := s.client.Do(ctx,
 		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)
@@ -199,14 +200,14 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 	return fault("delete index", err)
 }
 
-// Refresh makes what was written to target, an index or an alias, visible to scans.
+// Refresh makes all writes to target, an index or an alias, visible to scans.
 func (s *Store) Refresh(ctx context.Context, target string) error {
 	call := elastic.Call{Name: "indices.refresh", Method: http.MethodPost, Path: at(target, "_refresh"), Repeat: true}
 	return s.ask(ctx, "refresh index", call, nil, nil)
 }
 
-// AutoCreates reports whether the cluster makes indexes by itself when something is written to a name that it does not
-// know. With it on, a delete that comes while the alias is missing would take the alias's name for an index.
+// AutoCreates reports whether the cluster creates an index when something is written to an unknown name. A delete that
+// arrives while the alias is missing would then create an index with the name of the alias.
 func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	var answer map[string]map[string]string
 	call := elastic.Call{Name: "cluster.get_settings", Method: http.MethodGet, Path: "/_cluster/settings", Repeat: true,
@@ -223,7 +224,7 @@ func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Count returns how many documents target has, stubs included, as of the last refresh.
+// Count returns the number of documents in target at the last refresh, stubs included.
 func (s *Store) Count(ctx context.Context, target string) (int64, error) {
 	var answer struct{ Count int64 }
 	call := elastic.Call{Name: "count", Method: http.MethodGet, Path: at(target, "_count"), Repeat: true}

@@ -18,7 +18,7 @@ const (
 	scanKeepAlive = "2m"
 )
 
-// hit is a document in the answers of searches and multi-gets.
+// hit is a document in the response of a search or multi-get.
 type hit struct {
 	ID      string          `json:"_id"`
 	Routing string          `json:"_routing"`
@@ -49,13 +49,13 @@ func (h *hit) entry() (document.Entry, error) {
 	}, nil
 }
 
-// Scan yields every document of target, an alias or an index, that speaks of the laboratory, on whatever route, in the
-// order of the patients' ids, as of the last refresh before its beginning. It stops at the first error.
+// Scan yields all documents with the laboratory in target, an alias or an index, on any route, ordered by patient id,
+// as of the last refresh before it began. It stops at the first error.
 func (s *Store) Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error] {
 	return s.scan(ctx, target, object{"term": object{"lab_id": lab}})
 }
 
-// Stubs yields the stubs of target whose rev is below the given one, in the order of the patients' ids.
+// Stubs yields the stubs of target whose rev is less than below, ordered by patient id.
 func (s *Store) Stubs(ctx context.Context, target string, below int64) iter.Seq2[document.Entry, error] {
 	return s.scan(ctx, target, object{"bool": object{"filter": []any{
 		object{"term": object{"is_deleted": true}},
@@ -123,15 +123,16 @@ func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
 	return answer.ID, err
 }
 
-// closePIT lets the server forget a scan; it would by itself after a while.
+// closePIT frees the server's resources of a scan. Errors are ignored, because the server frees them by itself after
+// two minutes.
 func (s *Store) closePIT(ctx context.Context, pit string) {
 	call := elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit"}
 	_ = s.ask(ctx, "end a scan", call, object{"id": pit}, nil)
 }
 
-// Find returns the documents of target under the given ids and routes as they are now, refreshed or not. Of each asked
-// Entry it reads UserID and Route. What is not there is missing from the answer; where two routes share a shard, one
-// document may answer for both.
+// Find returns the current documents of target with the given ids and routes, refreshed or not. Of asked it uses UserID
+// and Route. Missing documents are left out. Where two routes share a shard, the same document may be returned for
+// both.
 func (s *Store) Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error) {
 	if len(asked) == 0 {
 		return nil, nil
@@ -172,7 +173,7 @@ func (s *Store) Find(ctx context.Context, target string, asked []document.Entry)
 	return found, nil
 }
 
-// Laboratories returns the laboratories that documents of target speak of, ascending.
+// Laboratories returns the laboratories in the documents of target, ascending.
 func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error) {
 	var labs []int64
 	source := object{"size": 1000, "sources": []any{object{"lab": object{"terms": object{"field": "lab_id"}}}}}

@@ -1,8 +1,9 @@
-// Package elastic owns how the pipeline speaks to Elasticsearch: the versioned indexes and their aliases, bulk writes
-// and what their answers mean, and scans of what an index holds.
+// Package elastic is the access of the pipeline to Elasticsearch: the versioned indexes and their aliases, bulk writes
+// and their results, and scans of an index.
 //
-// Aliases: "user_details" is where searches read and the syncer writes; while a rebuild runs, "user_details_next" is
-// written as well. Indexes are called user_details_v1, user_details_v2, …; nothing but the aliases says which is which.
+// Aliases: searches read and the pipeline writes "user_details"; during a rebuild the pipeline also writes
+// "user_details_next". The indexes are named user_details_v1, user_details_v2, …; only the aliases tell which one is
+// live.
 package elastic
 
 import (
@@ -18,17 +19,17 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 )
 
-// Config are the values of the index; nest it with envPrefix "INDEX_".
+// Config holds the settings of the index; nest it with envPrefix "INDEX_".
 type Config struct {
-	// Alias is the name that searches use; those of the indexes begin with it.
+	// Alias is the name that searches use. The names of the indexes begin with it.
 	Alias    string `env:"ALIAS" envDefault:"user_details"`
 	Shards   int    `env:"SHARDS" envDefault:"5"`
 	Replicas int    `env:"REPLICAS" envDefault:"1"`
-	// RefreshInterval is how long a write may stay invisible to searches.
+	// RefreshInterval is how long searches may not see a write.
 	RefreshInterval time.Duration `env:"REFRESH_INTERVAL" envDefault:"100ms"`
 }
 
-// Validate refuses values with which no index can be made.
+// Validate rejects settings with which no index can be created.
 func (c *Config) Validate() error {
 	if c.Alias == "" || c.Shards < 1 || c.Replicas < 0 || c.RefreshInterval < time.Millisecond {
 		return errors.New(
@@ -49,23 +50,23 @@ type Store struct {
 
 var _ indexsync.Index = (*Store)(nil)
 
-// New returns a store on client, which stays the caller's to close.
+// New returns a Store that uses client, which the caller closes.
 func New(client *elastic.Client, cfg Config) *Store { return &Store{client: client, cfg: cfg} }
 
-// Live returns the alias that searches read and the syncer writes.
+// Live returns the alias that searches read and the pipeline writes.
 func (s *Store) Live() string { return s.cfg.Alias }
 
 // Next returns the alias of the index that a rebuild fills.
 func (s *Store) Next() string { return s.cfg.Alias + "_next" }
 
-// givenUp is the alias of indexes that a rebuild filled and that lack something.
+// givenUp returns the alias of indexes that were given up during a rebuild, because they lack changes.
 func (s *Store) givenUp() string { return s.cfg.Alias + "_given_up" }
 
 // object is a JSON object.
 type object = map[string]any
 
-// ask sends a request, with body as JSON where there is one, and decodes the answer. what is for people. The error is a
-// fault.
+// ask sends a request with body as JSON, if it is not nil, and decodes the response. what names the action in errors.
+// The error is a fault.
 func (s *Store) ask(ctx context.Context, what string, call elastic.Call, body, answer any) error {
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -77,5 +78,5 @@ func (s *Store) ask(ctx context.Context, what string, call elastic.Call, body, a
 	return fault(what, s.client.Do(ctx, call, answer))
 }
 
-// at is the path of what is done with target, an index or an alias.
+// at returns the path for an API on target, an index or an alias.
 func at(target, verb string) string { return "/" + url.PathEscape(target) + "/" + verb }

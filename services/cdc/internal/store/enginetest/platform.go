@@ -1,5 +1,5 @@
 // Package enginetest gives tests the stores of the pipeline on real engines, with a database and index names of their
-// own, and a pump in the place of the connectors and the broker: rows of user_meta reach the index when the test says.
+// own. Connectors and brokers are replaced by Pump: rows of user_meta reach the index when the test calls it.
 package enginetest
 
 import (
@@ -22,7 +22,7 @@ import (
 
 var template = mysqltest.Template{Platform: mysql.SourceColumns(), Schemas: migrations.Schemas()}
 
-// Platform is a database and an index.
+// Platform is a database and an index of one test.
 type Platform struct {
 	DB     *sql.DB
 	Rows   *mysql.Store
@@ -33,7 +33,7 @@ type Platform struct {
 	t      testing.TB
 }
 
-// New returns an empty platform with its first index.
+// New returns an empty database with the first index.
 func New(t testing.TB) *Platform {
 	t.Helper()
 	db := template.New(t)
@@ -64,7 +64,7 @@ func New(t testing.TB) *Platform {
 	}
 }
 
-// Exec changes the database.
+// Exec executes a statement in the database.
 func (p *Platform) Exec(query string, args ...any) {
 	p.t.Helper()
 	if _, err := p.DB.ExecContext(p.t.Context(), query, args...); err != nil {
@@ -72,7 +72,7 @@ func (p *Platform) Exec(query string, args ...any) {
 	}
 }
 
-// Patients registers patients from..to in a laboratory, with a bill each, and computes their rows.
+// Patients inserts the patients from..to of a laboratory, with one bill each, and computes their rows.
 func (p *Platform) Patients(lab, from, to int64) {
 	p.t.Helper()
 	p.Exec("INSERT INTO userDetails (id, labId_id, labPatientId, fullName, contact, dateOfBirth)"+
@@ -90,7 +90,7 @@ func (p *Platform) Patients(lab, from, to int64) {
 	p.Recompute(ids...)
 }
 
-// Recompute computes rows as events about their sources would have them computed.
+// Recompute recomputes rows, as events about their sources would.
 func (p *Platform) Recompute(ids ...int64) {
 	p.t.Helper()
 	targets := make([]materialize.Target, len(ids))
@@ -102,7 +102,7 @@ func (p *Platform) Recompute(ids ...int64) {
 	}
 }
 
-// Pump brings all rows into target, as their events would.
+// Pump writes all rows to target, as their events would.
 func (p *Platform) Pump(target string) {
 	p.t.Helper()
 	if err := p.PumpTo(p.t.Context(), target); err != nil {
@@ -110,7 +110,7 @@ func (p *Platform) Pump(target string) {
 	}
 }
 
-// PumpTo is Pump for goroutines.
+// PumpTo writes all rows to targets and returns errors, so that goroutines can call it.
 func (p *Platform) PumpTo(ctx context.Context, targets ...string) error {
 	for after := int64(0); ; {
 		ids, err := p.Rows.UserIDs(ctx, after, 1000)
@@ -142,13 +142,13 @@ func operations(maker *document.Maker, rows []projection.Row) []document.Op {
 	return ops
 }
 
-// running is the phase of a migrated database.
+// running is a phase source that always returns Running.
 type running struct{}
 
 func (running) Phase(context.Context) (phase.Phase, error)       { return phase.Running, nil }
 func (running) Check(context.Context) (phase.Phase, bool, error) { return phase.Running, false, nil }
 
-// no one listens.
+// This observer counts nothing.
 type nobody struct{}
 
 func (nobody) Add([]int64)             {}

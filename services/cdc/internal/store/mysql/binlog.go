@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// binlogSettings are those without which changes cannot be captured, with what fixes them.
+// binlogSettings are the settings that change capture requires, with the statements that correct them.
 var binlogSettings = []struct{ name, want, repair string }{
 	{"log_bin", "1", "start the server with --log-bin=binlog"},
 	{
@@ -23,8 +23,8 @@ var binlogSettings = []struct{ name, want, repair string }{
 	},
 }
 
-// CheckBinlog returns which server answers. It refuses one whose binary log does not hold what change capture needs,
-// with all problems at once.
+// CheckBinlog returns the database server in use. It returns an error with all problems when the server's binary log
+// does not contain what change capture needs.
 func (s *Store) CheckBinlog(ctx context.Context) (mysqldb.Server, error) {
 	server, err := mysqldb.DetectServer(ctx, s.db)
 	if err != nil {

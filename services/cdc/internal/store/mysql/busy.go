@@ -7,10 +7,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// A patient with more rows than a list keeps is no person but a counter's account for everybody. Its rows are hundreds
-// of thousands: to read them all at each of its bills would hold up everybody who shares the partition.
+// A patient with more rows than a list keeps is usually the account of a walk-in counter, with hundreds of thousands of
+// rows. Reading them all at every bill would delay all patients in the same partition.
 
-// busy returns those of the patients, with their number as it is in userIDs.
+// busy returns the patients in userIDs with more rows than that in table.
 func busy(ctx context.Context, q querier, table string, userIDs []any) ([]any, error) {
 	var ids []any
 	query := "SELECT userDetailsId_id FROM " + table + " WHERE userDetailsId_id IN (" + placeholders(len(userIDs)) + ")" +
@@ -25,15 +25,15 @@ func busy(ctx context.Context, q querier, table string, userIDs []any) ([]any, e
 	return ids, err
 }
 
-// What the other rows of a busy patient say: who may see the patient, and when the last bill was. Groups have no
-// number.
+// Columns taken from the other rows of a busy patient, in groups: who may see the patient, and the time of the last
+// bill.
 const (
 	billScopes   = "orgId_id, branchId, ccId_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(billTime))"
 	reportScopes = "orgId_id, NULL, NULL, 0"
 )
 
-// newest reads the newest rows of a busy patient's present laboratory, and the scopes of all of them. Anyone who is in
-// no laboratory has nothing to read.
+// newest reads the newest rows of a busy patient's current laboratory, and the scopes of all rows there. It reads
+// nothing for a patient without a laboratory.
 func (s *sourceRows) newest(ctx context.Context, q querier, t sourceTable, id any) error {
 	userID, _ := id.(int64)
 	patient := s.of(userID).Patient
@@ -53,7 +53,7 @@ func (s *sourceRows) newest(ctx context.Context, q querier, t sourceTable, id an
 	return each(ctx, q, "read scopes of "+t.name, "SELECT "+t.scopes+where+groups, []any{id, patient.LabID}, t.scope(userID))
 }
 
-// scope reads one group. It stands in the place of a row without a number, which adds nothing to the lists.
+// scope is one group. It becomes a bill or report without a number, which adds nothing to the lists.
 type scope struct {
 	org, branch, centre *int64
 	last                sql.NullInt64

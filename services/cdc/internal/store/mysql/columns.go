@@ -15,7 +15,7 @@ const (
 	person columnKind = true
 )
 
-// column is one column of user_meta with its place in a row. Every statement on user_meta is made of this list.
+// column maps one column of user_meta to a field of a row. All statements on user_meta are made from this list.
 type column struct {
 	name  string
 	kind  columnKind
@@ -93,8 +93,8 @@ func list[T int64 | string](name string, field func(*projection.Row) *[]T) colum
 		func(r *projection.Row) any { return listScanner[T]{field(r)} }}
 }
 
-// dateScanner reads a DATE that the statement casts to CHAR: a date that is none, as 2024-02-30 or 0000-00-00 in old
-// rows, reads as unknown instead of failing the whole statement.
+// dateScanner reads a DATE that the statement casts to CHAR. An invalid date of an old row, such as 2024-02-30 or
+// 0000-00-00, becomes unknown instead of failing the whole statement.
 type dateScanner struct{ to *string }
 
 var _ sql.Scanner = (*dateScanner)(nil)

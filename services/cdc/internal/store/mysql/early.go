@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 )
 
-// early returns the targets whose events showed more than the sources do: a row that is missing or older, or one that
-// is still there. Most rows are among those read already; the others, moved or deleted since, are looked up by id.
+// early returns the targets whose events are newer than the sources: a row is still missing, older or not deleted yet.
+// Most rows were read with the sources; the others, which were moved or deleted since, are read by id.
 func early(
 	ctx context.Context, q querier, targets []materialize.Target, sources *sourceRows,
 ) ([]materialize.Target, error) {
@@ -36,11 +36,11 @@ func early(
 	return late, nil
 }
 
-// ahead reports whether an event showed more than the table does.
+// ahead reports whether an event is newer than the table.
 func ahead(seen materialize.Seen, updated map[rowKey]int64) bool {
 	at, there := updated[rowKey{seen.Table, seen.RowID}]
 	if seen.Gone {
-		return there && at <= seen.UpdatedOn.UnixMicro() // a later one was inserted after the delete
+		return there && at <= seen.UpdatedOn.UnixMicro() // a newer row was inserted after the delete
 	}
 	return !there || (!seen.UpdatedOn.IsZero() && at < seen.UpdatedOn.UnixMicro())
 }

@@ -22,14 +22,14 @@ func encodeList[T int64 | string](values []T) any {
 		case int64:
 			b = strconv.AppendInt(b, v, 10)
 		case string:
-			b, _ = jsontext.AppendQuote(b, v) // invalid UTF-8, the only error, is replaced; the server holds none
+			b, _ = jsontext.AppendQuote(b, v) // fails only for invalid UTF-8, which it replaces
 		}
 	}
 	return string(append(b, ']'))
 }
 
-// listScanner reads a JSON column. Text that is no list of its kind reads as the list of the zero value, which no
-// computation yields: the row is written again.
+// listScanner decodes a JSON column. Text that is no list of its type becomes a list with the zero value. No computed
+// row has such a list, so the row is written again.
 type listScanner[T int64 | string] struct{ to *[]T }
 
 // Scan decodes a JSON list; NULL becomes a nil slice.
@@ -54,7 +54,7 @@ func (l listScanner[T]) Scan(v any) error {
 	return nil
 }
 
-// validDate returns s when it is a date of the calendar, else "".
+// validDate returns s when it is a valid date, else "".
 func validDate(s string) string {
 	if _, err := time.Parse(time.DateOnly, s); err != nil {
 		return ""

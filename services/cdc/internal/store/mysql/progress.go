@@ -9,15 +9,16 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// The one row of cdc_freshness composes the two hops. A beat of source-existing whose changes are all in user_meta is
-// the candidate; it stays until a beat of source-projection that is younger than that moment has all its changes in the
-// index: then everything before the candidate's beat can be found. Every time is of the database's clock, as the beats.
+// The single row of cdc_freshness combines the two steps of the pipeline. A heartbeat of source-existing becomes the
+// candidate once all changes before it are in user_meta. It stays until the index has all changes before a heartbeat of
+// source-projection that is younger than that moment. Then everything before the candidate can be found by searches.
+// All times are of the database's clock, as the heartbeats are.
 const (
 	now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000"
 
 	applied = "INSERT INTO cdc_progress (connector, beat_at, applied_at) VALUES (?, ?, " + now + ") ON DUPLICATE KEY UPDATE" +
 		" beat_at = GREATEST(beat_at, VALUES(beat_at)), applied_at = GREATEST(applied_at, VALUES(applied_at))"
-	// A row's columns change from left to right: the last one decides whether there is a candidate already.
+	// MySQL evaluates assignments from left to right, so candidate_at, which marks an existing candidate, comes last.
 	candidate = "INSERT INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, 0, ?, " + now + ")" +
 		" ON DUPLICATE KEY UPDATE" +
 		" candidate_applied_at = IF(candidate_at = 0, VALUES(candidate_applied_at), candidate_applied_at)," +
@@ -26,8 +27,8 @@ const (
 		" WHERE id = 1 AND candidate_at > 0 AND candidate_applied_at <= ?"
 )
 
-// Applied records that everything before a connector's beat at beatAt was applied. Beats may come twice and out of
-// order: times only rise.
+// Applied records that everything before a connector's heartbeat at beatAt was applied. Heartbeats may repeat and be
+// out of order, because times only increase.
 func (s *Store) Applied(ctx context.Context, connector string, beatAt time.Time) error {
 	if _, err := s.db.ExecContext(ctx, applied, connector, beatAt.UnixMilli()); err != nil {
 		return s.fault(ctx, wrap("record progress", err))
@@ -40,17 +41,17 @@ func (s *Store) Applied(ctx context.Context, connector string, beatAt time.Time)
 	return s.fault(ctx, wrap("record freshness", err))
 }
 
-// lateAfter is many times what a change takes while nothing fails.
+// lateAfter is many times as long as a change takes without failures.
 const lateAfter = 15 * time.Second
 
-// Late reports whether the index is not known to hold all changes that are older than lateAfter.
+// Late reports whether the index may lack changes that are older than lateAfter.
 func (s *Store) Late(ctx context.Context) (late bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM cdc_freshness WHERE id = 1 AND complete_at > "+now+" - ?)",
 		lateAfter.Milliseconds()).Scan(&late)
 	return late, s.fault(ctx, wrap("read freshness", err))
 }
 
-// reconcileCursor is the laboratory that was compared last.
+// reconcileCursor is the name of the cursor with the laboratory that was compared last.
 const reconcileCursor = "reconcile"
 
 const keepCursor = "INSERT INTO cdc_cursor (name, position) VALUES (?, ?) ON DUPLICATE KEY UPDATE position = VALUES(position)"
@@ -69,7 +70,8 @@ func (s *Store) SetTurn(ctx context.Context, lab int64) error {
 	return s.fault(ctx, wrap("keep cursor", err))
 }
 
-// stampPrefix is of the cursors that tell of which partitions the consumer group has committed offsets of its own.
+// stampPrefix begins the names of cursors for partitions in which the consumer group has committed offsets with its
+// stamp.
 const stampPrefix = "stamped:"
 
 func (s *Store) Stamped(ctx context.Context, partition string) (stamped bool, err error) {

@@ -11,10 +11,11 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Recompute implements materialize.Store: stubs, locks, sources, rows, in a fixed number of statements.
+// Recompute creates missing stubs, locks the rows, reads the sources and writes the rows that changed, in one
+// transaction.
 //
-// The locks come before the sources: a transaction that waited for a lock reads sources that are at least as new as
-// those of the one before. A deadlock, a lock that takes too long and a changed row are repeated here.
+// The locks are taken before the sources are read: a transaction that waited for a lock reads sources that are at least
+// as new as the previous one's. After a deadlock, a lock timeout or a changed row the transaction is repeated.
 func (s *Store) Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error) {
 	st, err := s.statements(ctx)
 	if err != nil {
@@ -61,8 +62,8 @@ func (r *recomputation) run(ctx context.Context) (none materialize.Summary, err 
 	return summary, r.write(ctx, r.tx, rows)
 }
 
-// stubs gives every patient a row to lock. An assignment that changes nothing takes the lock and leaves no trace in
-// the binary log; INSERT IGNORE would end in deadlocks.
+// stubs ensures that every patient has a row to lock. An assignment that changes nothing takes the lock without an
+// entry in the binary log; INSERT IGNORE would cause deadlocks.
 func (r *recomputation) stubs(ctx context.Context) error {
 	_, err := r.tx.ExecContext(ctx, "INSERT INTO user_meta (user_id) VALUES (?)"+strings.Repeat(",(?)", len(r.ids)-1)+
 		" ON DUPLICATE KEY UPDATE user_id=VALUES(user_id)", r.ids...)
@@ -70,7 +71,8 @@ func (r *recomputation) stubs(ctx context.Context) error {
 }
 
 func (r *recomputation) lock(ctx context.Context) (map[int64]*projection.Row, error) {
-	// MySQL scans a small table by another index and would lock rows of others: batches that overlap then deadlock.
+	// For a small table MySQL would scan another index and lock rows of other patients, and overlapping batches would
+	// deadlock.
 	rows, err := r.read(ctx, r.tx,
 		"FORCE INDEX (PRIMARY) WHERE user_id IN ("+placeholders(len(r.ids))+") ORDER BY user_id FOR UPDATE", r.ids)
 	if err != nil {
@@ -83,7 +85,7 @@ func (r *recomputation) lock(ctx context.Context) (map[int64]*projection.Row, er
 	return stored, nil
 }
 
-// compute returns the rows that differ from the stored ones, or have to be written anyway.
+// compute returns the rows that differ from the stored ones or are forced.
 func (r *recomputation) compute(
 	stored map[int64]*projection.Row, sources *sourceRows,
 ) ([]written, materialize.Summary) {
@@ -93,7 +95,7 @@ func (r *recomputation) compute(
 	for _, t := range r.targets {
 		before := stored[t.UserID]
 		row := r.row(t.UserID, before, sources)
-		if row.LabID == 0 || (row.Equal(*before) && !t.Force) { // without a laboratory no one ever was there
+		if row.LabID == 0 || (row.Equal(*before) && !t.Force) { // a patient without a laboratory never existed
 			summary.Equal++
 			continue
 		}
@@ -108,7 +110,7 @@ func (r *recomputation) compute(
 	return rows, summary
 }
 
-// row computes one row with the columns of the present phase.
+// row computes one row with the columns of the current phase.
 func (s *statements) row(userID int64, before *projection.Row, sources *sourceRows) projection.Row {
 	row := projection.Compute(userID, *sources.of(userID), before)
 	if !s.withName {

@@ -8,14 +8,14 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Rows returns up to limit rows of a laboratory with ids above after, in the order of their ids: those of its present
-// patients, deleted ones included. Patients who left are rows of their new laboratory.
+// Rows returns up to limit rows of a laboratory with ids above after, ascending. These are its current patients,
+// deleted ones included; patients who left have rows in their new laboratory.
 func (s *Store) Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error) {
 	return s.rows(ctx, "lab_id = ? AND user_id > ? ORDER BY user_id LIMIT ?", scope.LabID(), after, limit)
 }
 
-// RowsByID returns the rows of the given patients of any laboratory in the order of their ids. Patients without a row,
-// and those whose row is only a stub, are missing from the answer.
+// RowsByID returns the rows of patients of any laboratory, ordered by id. Patients without a row, or with only a stub,
+// are left out.
 func (s *Store) RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error) {
 	if len(userIDs) == 0 {
 		return nil, nil
@@ -32,9 +32,9 @@ func (s *Store) rows(ctx context.Context, condition string, args ...any) ([]proj
 	return rows, s.fault(ctx, err)
 }
 
-// Differences computes the given patients without writing and returns those whose stored row is another than the
-// sources say, or is missing. It reads one moment of the database; a change that is on its way through the
-// pipeline is a difference too, so ask again before believing it.
+// Differences computes the rows of patients without writing, and returns the patients whose stored row differs or is
+// missing. It reads one snapshot of the database. A change in the pipeline is a difference as well, so the caller has
+// to repeat the call to confirm it.
 func (s *Store) Differences(ctx context.Context, userIDs []int64) ([]int64, error) {
 	if len(userIDs) == 0 {
 		return nil, nil
@@ -47,7 +47,7 @@ func (s *Store) Differences(ctx context.Context, userIDs []int64) ([]int64, erro
 	if err != nil {
 		return nil, s.fault(ctx, wrap("begin", err))
 	}
-	defer func() { _ = tx.Rollback() }() // nothing was written
+	defer func() { _ = tx.Rollback() }() // read-only
 	different, err := st.differences(ctx, tx, userIDs)
 	return different, s.fault(ctx, err)
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// querier is a transaction or a pool.
+// querier is implemented by a transaction and by a pool.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Times are read as microseconds since the epoch, by the server: a date that is none, as old rows hold them, would fail
-// the whole statement when the driver reads it. Here 2024-02-30 is the day after the 29th, and 0000-00-00 is NULL.
+// The server converts times to microseconds since the epoch, because the driver would fail the whole statement for an
+// invalid date of an old row. The server reads 2024-02-30 as the day after the 29th, and 0000-00-00 as NULL.
 const (
 	patientColumns = "id, labId_id, branchId, orgId_id, ccId_id, labPatientId, designation, firstName, middleName, lastName, fullName, contact," +
 		" alternateContact, email, gender, CAST(dateOfBirth AS CHAR), age, passportNo, nationalIdentityNumber, isDeleted <> 0," +
@@ -29,20 +29,20 @@ const (
 		" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn)"
 )
 
-// sourceRows are the source rows of some patients.
+// sourceRows holds the source rows of some patients.
 type sourceRows struct {
 	byUser  map[int64]*projection.Sources
-	updated map[rowKey]int64 // when each row that was read changed, microseconds since the epoch
+	updated map[rowKey]int64 // last change of each row read, in microseconds since the epoch
 }
 
-// rowKey names a row of a source table.
+// rowKey identifies a row of a source table.
 type rowKey struct {
 	table string
 	id    int64
 }
 
-// readSources reads the rows of the patients: a fixed number of statements, however many patients there are. Of one
-// with more bills or reports than a row keeps, see busy.go, it reads the newest.
+// readSources reads the source rows of patients, in a fixed number of statements plus a few for each busy patient, of
+// whom only the newest rows are read (see busy.go).
 func readSources(ctx context.Context, q querier, userIDs []any) (*sourceRows, error) {
 	s := &sourceRows{byUser: make(map[int64]*projection.Sources, len(userIDs)), updated: map[rowKey]int64{}}
 	patients := "SELECT " + patientColumns + " FROM userDetails WHERE id IN (" + placeholders(len(userIDs)) + ")"
@@ -60,11 +60,11 @@ func readSources(ctx context.Context, q querier, userIDs []any) (*sourceRows, er
 	return s, nil
 }
 
-// sourceTable is a table with many rows for a patient.
+// sourceTable is a table with many rows per patient.
 type sourceTable struct {
 	name    string
 	columns string
-	scopes  string // columns of a query that groups
+	scopes  string // columns of the grouped query for busy patients
 	take    func(*sql.Rows) error
 	scope   func(userID int64) func(*sql.Rows) error
 }
@@ -133,7 +133,7 @@ func (s *sourceRows) report(rows *sql.Rows) error {
 	return err
 }
 
-// each runs a query and hands its rows to take.
+// each runs a query and calls take for every row.
 func each(ctx context.Context, q querier, operation, query string, args []any, take func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -142,7 +142,7 @@ func each(ctx context.Context, q querier, operation, query string, args []any, t
 	defer rows.Close()
 	for rows.Next() {
 		if err := take(rows); err != nil {
-			return &materialize.Poison{Reason: "unreadable", Err: unreadable(operation)} // err quotes the value
+			return &materialize.Poison{Reason: "unreadable", Err: unreadable(operation)} // err contains the value
 		}
 	}
 	return wrap(operation, rows.Err())
@@ -155,7 +155,7 @@ func unreadable(operation string) error {
 
 func placeholders(n int) string { return "?" + strings.Repeat(",?", n-1) }
 
-// floorMillis turns microseconds into milliseconds, downwards also before 1970.
+// floorMillis converts microseconds to milliseconds, rounding down also before 1970.
 func floorMillis(micros int64) int64 {
 	const perMilli = 1000
 	millis := micros / perMilli

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxRowsAtOnce  = 500     // a statement's parse time stays small beside its work
-	maxBytesAtOnce = 4 << 20 // of values; far below the smallest max_allowed_packet in use
+	maxRowsAtOnce  = 500     // keeps the time to parse a statement small compared with its work
+	maxBytesAtOnce = 4 << 20 // bytes of values; far below the usual max_allowed_packet
 )
 
 func newStatements(withName bool) *statements {
@@ -23,7 +23,7 @@ func newStatements(withName bool) *statements {
 	return s
 }
 
-// names returns the columns for a SELECT in their order.
+// names returns the columns in their order, for a SELECT.
 func (s *statements) names() string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
@@ -35,7 +35,7 @@ func (s *statements) names() string {
 	return strings.Join(names, ", ")
 }
 
-// read returns the rows of user_meta that condition selects.
+// read returns the rows of user_meta that match condition.
 func (s *statements) read(ctx context.Context, q querier, condition string, args []any) ([]projection.Row, error) {
 	var list []projection.Row
 	targets := make([]any, len(s.columns))
@@ -60,13 +60,13 @@ func (s *statements) read(ctx context.Context, q querier, condition string, args
 	return list, err
 }
 
-// written is a row to be written with the time of the newest change behind it.
+// written is a row to write, with the time of the newest change that it contains.
 type written struct {
 	row        projection.Row
 	sourceTime int64
 }
 
-// write replaces the columns of rows, in statements of bounded size.
+// write writes all columns of rows, in statements of limited size.
 func (s *statements) write(ctx context.Context, tx *sql.Tx, rows []written) error {
 	head, one, tail := s.upsert()
 	var text strings.Builder
@@ -102,8 +102,8 @@ func (s *statements) write(ctx context.Context, tx *sql.Tx, rows []written) erro
 	return nil
 }
 
-// upsert returns the parts of the statement. The row exists and is locked: it never inserts. source_ts_ms only rises,
-// since a computation without an event knows no time.
+// upsert returns the parts of the statement. It never inserts, because the row exists and is locked. source_ts_ms only
+// increases, because a computation without an event has no time.
 func (s *statements) upsert() (head, one, tail string) {
 	names := make([]string, len(s.columns))
 	updates := make([]string, 0, len(s.columns))

@@ -1,6 +1,6 @@
-// Package mysql owns the SQL of change capture: it computes user_meta from userDetails, billing and
-// labReportRelation, which it only reads, and keeps cdc_signal and how far the pipeline has come. It reads the primary
-// alone: a replica would compute from the past.
+// Package mysql holds the SQL of change capture: it computes user_meta from userDetails, billing and labReportRelation,
+// which it only reads, and stores cdc_signal and the progress of the pipeline. It reads only the primary, because a
+// replica would give old rows.
 //
 // Most methods serve the pipeline itself and cross laboratories; methods for one laboratory take it as an
 // authn.LabScope.
@@ -22,21 +22,21 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// Phases tells which columns user_meta has; *phase.Watch implements it.
+// Phases returns which columns user_meta has.
 type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
-	// Check looks again and reports whether the phase changed.
+	// Check reads the schema again and reports whether the phase changed.
 	Check(ctx context.Context) (now phase.Phase, changed bool, err error)
 }
 
-// Deps are what a Store needs. The pool stays the caller's to close.
+// Deps are the services that a Store uses. The caller closes the pool.
 type Deps struct {
 	DB     *sql.DB
 	Clock  clock.Clock
 	Phases Phases
 }
 
-// Store reads and writes the relational database. Its methods may be called from several goroutines.
+// Store reads and writes the relational database. Safe for concurrent use.
 type Store struct {
 	db       *sql.DB
 	clock    clock.Clock
@@ -53,12 +53,11 @@ var _ heartbeat.Jumps = (*Store)(nil)
 
 var _ materialize.Walks = (*Store)(nil)
 
-// New returns a store.
 func New(d Deps) *Store {
 	return &Store{db: d.DB, clock: d.Clock, phases: d.Phases, complete: newStatements(true), partial: newStatements(false)}
 }
 
-// statements are the texts on user_meta for one phase.
+// statements are the SQL texts on user_meta for one phase.
 type statements struct {
 	columns  []column
 	withName bool
@@ -75,10 +74,10 @@ func (s *Store) statements(ctx context.Context) (*statements, error) {
 	return s.partial, nil
 }
 
-// columnName is a word of a list of columns: what SQL itself says is in capitals.
+// columnName matches a word in a list of columns; SQL keywords there are in capitals.
 var columnName = regexp.MustCompile(`\b[a-z]\w*`)
 
-// SourceColumns are the columns of the platform's tables that the service needs.
+// SourceColumns returns the columns of the platform's tables that the service needs.
 func SourceColumns() map[string][]string {
 	named := func(list string) []string { return columnName.FindAllString(list, -1) }
 	return map[string][]string{
@@ -94,10 +93,9 @@ func wrap(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// Schema reads the columns of user_meta. It implements phase.Schema.
+// Schema reads the columns of user_meta.
 type Schema struct{ db *sql.DB }
 
-// NewSchema returns a Schema of the pool's database.
 func NewSchema(db *sql.DB) Schema { return Schema{db} }
 
 // HasFullName reports whether user_meta has the column that ends the migration phase.
@@ -108,7 +106,7 @@ func (s Schema) HasFullName(ctx context.Context) (bool, error) {
 	return n > 0, wrap("read schema", err)
 }
 
-// SourceIndexes are the indexes of the platform's tables by which the service searches.
+// SourceIndexes returns the indexes of the platform's tables that the service's queries need.
 func SourceIndexes() []mysqldb.Index {
 	return []mysqldb.Index{
 		{Table: "billing", Columns: []string{"userDetailsId_id"}, For: "the card of a patient"},

@@ -14,14 +14,14 @@ import (
 // Unreadable is a table whose definition the connectors cannot read.
 type Unreadable struct {
 	Table    string
-	Captured bool // its rows are read: then the connectors stop. Any other table is skipped
+	Captured bool // its rows are captured, so the connectors stop; other tables are skipped
 	Part     string
 }
 
 func (u Unreadable) String() string { return fmt.Sprintf("table %s has %s", u.Table, u.Part) }
 
-// unreadableParts are what the grammar of Debezium 3.5 does not know of the definitions that servers accept. A test
-// of the real connectors compares.
+// unreadableParts are the parts of table definitions that servers accept and the grammar of Debezium 3.5 cannot parse.
+// A test with the real connectors checks the list.
 var unreadableParts = []struct {
 	found *regexp.Regexp
 	what  string
@@ -32,13 +32,13 @@ var unreadableParts = []struct {
 	{regexp.MustCompile(`(?i)\bWITHOUT OVERLAPS\b`), "a key WITHOUT OVERLAPS"},
 }
 
-// quoted is what a definition quotes: comments and defaults, and names.
+// quoted matches quoted parts of a definition: comments, defaults and names.
 var quoted = regexp.MustCompile("'(?:[^'\\\\]|\\\\.|'')*'|`(?:[^`]|``)*`")
 
-// rowFormat is an option of tables, one value of which is also an option of columns.
+// rowFormat matches a table option; one of its values is also an option of columns.
 var rowFormat = regexp.MustCompile(`(?i)\bROW_FORMAT\s*=\s*\S+`)
 
-// UnreadableTables lists the tables of the database that the connectors cannot read.
+// UnreadableTables returns the tables of the database that the connectors cannot read.
 func (s *Store) UnreadableTables(ctx context.Context) ([]Unreadable, error) {
 	tables, err := mysqldb.Collect(ctx, s.db, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"+
 		" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY table_name", nil,
@@ -64,7 +64,7 @@ func (s *Store) UnreadableTables(ctx context.Context) ([]Unreadable, error) {
 	return list, nil
 }
 
-// unreadablePart returns what the connectors cannot read of a definition; "" when they can.
+// unreadablePart returns the part of a definition that the connectors cannot read; "" when there is none.
 func unreadablePart(definition string) string {
 	definition = quoted.ReplaceAllStringFunc(definition, func(part string) string { return part[:1] + part[len(part)-1:] })
 	definition = rowFormat.ReplaceAllString(definition, "")

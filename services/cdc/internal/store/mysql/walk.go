@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 )
 
-// walkRow is the one walk there is: over all patients of user_meta. Without a row none is due.
+// walkRow is the name of the row for the full resync of user_meta. Without the row none is due.
 const walkRow = "user_meta"
 
 const restartWalk = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, 0, ?)" +
@@ -43,7 +43,7 @@ func (s *Store) Finish(ctx context.Context, at materialize.Position) (bool, erro
 	return s.one(ctx, "DELETE FROM cdc_walk WHERE name = ? AND last_user_id = ? AND mark = ?", walkRow, at.UserID, at.Mark)
 }
 
-// one runs a statement and reports whether it found its row.
+// one executes a statement and reports whether it changed exactly one row.
 func (s *Store) one(ctx context.Context, query string, args ...any) (bool, error) {
 	result, err := s.db.ExecContext(ctx, query, args...)
 	if err != nil {

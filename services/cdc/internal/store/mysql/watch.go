@@ -9,21 +9,21 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// watchPrefix is of the cursors that keep the last number which a connector carried.
+// watchPrefix begins the names of cursors with the last number that a connector captured.
 const watchPrefix = "watch:"
 
-// CountUp writes the next number into the service's own row of cdc_heartbeat.
+// CountUp writes the next number to the service's own row of cdc_heartbeat.
 func (s *Store) CountUp(ctx context.Context) error {
 	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_heartbeat (id, beat_at) VALUES (?, 1) ON DUPLICATE KEY UPDATE beat_at = beat_at + 1",
 		heartbeat.WatchRow)
 	return s.fault(ctx, wrap("count up", err))
 }
 
-// Seen notes that a connector carried a number, and returns whether it left out numbers before it: then a jump is noted
-// in the same transaction. Numbers that come again change nothing; 1 starts over.
+// Seen records a number that a connector captured, and returns whether the connector skipped numbers before it. In that
+// case a jump is stored in the same transaction. Repeated numbers change nothing; number 1 starts a new count.
 func (s *Store) Seen(ctx context.Context, connector string, number int64) (missing bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		missing = false // a transaction that is repeated looks again
+		missing = false // reset when the transaction is repeated
 		var last int64
 		err := tx.QueryRowContext(ctx, "SELECT position FROM cdc_cursor WHERE name = ? FOR UPDATE", watchPrefix+connector).Scan(&last)
 		none := errors.Is(err, sql.ErrNoRows)

@@ -1,4 +1,4 @@
-// Package enginetest gives tests a store on the real Elasticsearch, with names of its own.
+// Package enginetest gives tests a store on a real Elasticsearch, with index names of their own.
 package enginetest
 
 import (
@@ -25,7 +25,7 @@ type Server struct {
 	url   string
 }
 
-// Open returns a store without any index. What it makes is deleted when t ends.
+// Open returns a store without any index. Indexes created later are deleted when t ends.
 func Open(t testing.TB) *Server {
 	t.Helper()
 	url, prefix := elastictest.New(t)
@@ -40,7 +40,7 @@ func Open(t testing.TB) *Server {
 	return s
 }
 
-// Ensured is Open with its first index.
+// Ensured returns a store with its first index.
 func Ensured(t testing.TB) *Server {
 	t.Helper()
 	s := Open(t)
@@ -50,7 +50,7 @@ func Ensured(t testing.TB) *Server {
 	return s
 }
 
-// CreateOld makes a live index of the schema before the present one, as a program before ours did.
+// CreateOld creates a live index of the previous schema, as a program of the previous version does.
 func (s *Server) CreateOld(suffix string) {
 	s.t.Helper()
 	aliases := map[string]bool{s.Alias: true, userindex.Reader(s.Alias, document.OldSchema): true}
@@ -63,7 +63,8 @@ func (s *Server) CreateOld(suffix string) {
 // URL returns the base address of the engine.
 func (s *Server) URL() string { return s.url }
 
-// Send makes a plain request, as an operator would, and decodes the answer into out unless that is nil.
+// Send sends any request, as an operator would, and decodes the response into out unless it is nil. It returns the
+// status.
 func (s *Server) Send(method, path string, body any, out any) int {
 	s.t.Helper()
 	var content io.Reader
@@ -100,7 +101,7 @@ func (s *Server) Send(method, path string, body any, out any) int {
 	return response.StatusCode
 }
 
-// Found refreshes and returns the ids of the documents that query finds, in the order of their numbers.
+// Found refreshes the index and returns the ids of the documents that match query, in numeric order.
 func (s *Server) Found(query any) []string {
 	s.t.Helper()
 	if err := s.Refresh(s.t.Context(), s.Alias); err != nil {

@@ -66,6 +66,7 @@ type Writer struct {
 	room *semaphore.Weighted // limits concurrent requests
 }
 
+// NewWriter returns a Writer; it sends nothing.
 func NewWriter(d WriterDeps) *Writer {
 	return &Writer{d: d, room: semaphore.NewWeighted(int64(d.Config.Concurrent))}
 }

@@ -60,6 +60,7 @@ type Deps struct {
 // Recomputer recomputes the rows of patients. Safe for concurrent use.
 type Recomputer struct{ d Deps }
 
+// NewRecomputer returns a Recomputer. All fields of d are required.
 func NewRecomputer(d Deps) *Recomputer { return &Recomputer{d} }
 
 // Recompute makes the rows of targets equal to their sources; targets may be in any order and repeat patients. The

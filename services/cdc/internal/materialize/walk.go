@@ -48,6 +48,7 @@ type WalkerDeps struct {
 // where it stopped; two walkers at the same time are harmless but duplicate work.
 type Walker struct{ d WalkerDeps }
 
+// NewWalker returns a Walker; Run starts it.
 func NewWalker(d WalkerDeps) *Walker { return &Walker{d} }
 
 // Truncated starts a full resync, because a truncation has no events that name the deleted rows.

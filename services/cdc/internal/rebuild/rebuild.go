@@ -88,6 +88,7 @@ type Rebuilder struct {
 	maker *document.Maker
 }
 
+// New returns a Rebuilder; it changes nothing.
 func New(d Deps) *Rebuilder {
 	return &Rebuilder{d: d, maker: document.NewMaker(document.RevVersions{})}
 }

@@ -91,6 +91,7 @@ type Reconciler struct {
 	maker *document.Maker
 }
 
+// New returns a Reconciler of d.Target.
 func New(d Deps) *Reconciler {
 	return &Reconciler{d: d, maker: document.NewMaker(document.RevVersions{})}
 }

@@ -1,6 +1,6 @@
 // Package mysql holds the SQL of change capture: it computes user_meta from userDetails, billing and labReportRelation,
-// which it only reads, and stores cdc_signal and the progress of the pipeline. It reads only the primary, because a
-// replica would give old rows.
+// which it only reads, and stores the progress of the pipeline. It reads only the primary, because a replica would give
+// old rows.
 //
 // Most methods serve the pipeline itself and cross laboratories; methods for one laboratory take it as an
 // authn.LabScope.
@@ -53,6 +53,7 @@ var _ heartbeat.Jumps = (*Store)(nil)
 
 var _ materialize.Walks = (*Store)(nil)
 
+// New returns a Store; it executes no statement.
 func New(d Deps) *Store {
 	return &Store{db: d.DB, clock: d.Clock, phases: d.Phases, complete: newStatements(true), partial: newStatements(false)}
 }
@@ -96,6 +97,7 @@ func wrap(operation string, err error) error {
 // Schema reads the columns of user_meta.
 type Schema struct{ db *sql.DB }
 
+// NewSchema returns a Schema of the database of the pool.
 func NewSchema(db *sql.DB) Schema { return Schema{db} }
 
 // HasFullName reports whether user_meta has the column that ends the migration phase.

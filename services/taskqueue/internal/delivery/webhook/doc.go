@@ -1,5 +1,5 @@
-// Package webhook sends webhook tasks and result callbacks: it builds and signs the request, selects one of two clients,
-// limits the requests to each receiver, and classifies the responses.
+// Package webhook sends webhook tasks and result callbacks: it builds and signs the request, selects one of two
+// clients, limits the requests to each receiver, and classifies the responses.
 //
 // The public client reaches public addresses only (pkg/netguard). The internal client reaches exactly the configured
 // origins, adds a fresh service token and x-is-internal-request, and is used only for jobs that an internal service

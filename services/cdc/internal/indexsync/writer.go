@@ -66,7 +66,7 @@ type Writer struct {
 	room *semaphore.Weighted // limits concurrent requests
 }
 
-// NewWriter returns a Writer; it sends nothing.
+// NewWriter returns a Writer with the limits of d.Config.
 func NewWriter(d WriterDeps) *Writer {
 	return &Writer{d: d, room: semaphore.NewWeighted(int64(d.Config.Concurrent))}
 }

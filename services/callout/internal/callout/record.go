@@ -103,7 +103,7 @@ func (x *decider) changedSince(said []Parameter) bool {
 	})
 }
 
-// tells reports whether the values that the caller stated are exactly those that the call has to state.
+// tells reports whether the values that the caller stated are exactly the ones that the call has to state.
 func tells(told []ToldValue, said []Parameter) bool {
 	for i := range said {
 		if !slices.Contains(told, ToldValue{said[i].FormatID, said[i].RawValue}) {

@@ -54,7 +54,7 @@ type Verdict struct {
 	Unknown    []int // indices that are no parameter of the report
 }
 
-// Evaluate judges the readings and orders a rerun for those that qualify, unless an automatic rerun exists already.
+// Evaluate judges the readings and orders a rerun for the ones that qualify, unless an automatic rerun exists already.
 // Errors: NotFound; Conflict for a dismissed report; Unavailable.
 func (u *UseCase) Evaluate(
 	ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading,

@@ -87,7 +87,7 @@ func (f Facts) names(c Command) ([]string, error) {
 	return names, nil
 }
 
-// tidy deletes documents that would conflict with the new record: those that a closed rerun has archived but not
+// tidy deletes documents that would conflict with the new record: documents that a closed rerun has archived but not
 // deleted yet, and requests without a commit marker, whose transaction must have ended because this one holds the lock.
 // It returns the remaining documents. A request that is still waiting gives up its slot; after the end of a rerun, all
 // do. Repetitions without a marker are kept, because they hold values, until a confirm archives them. Records of other

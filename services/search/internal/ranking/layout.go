@@ -38,7 +38,7 @@ func (q *Query) placedIn(l layout) Query {
 	return q.ofIdentifier(p, l)
 }
 
-// placed converts queries and removes those that are then equal.
+// placed converts queries and removes queries that are then equal.
 func placed(queries []Query, l layout) []Query {
 	if len(queries) == 0 {
 		return nil

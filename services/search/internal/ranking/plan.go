@@ -12,7 +12,7 @@ type Plan struct {
 	clauses []clause
 	byWord  []wordly
 	whole   bool // all fields are searched
-	// agreeing are the fields that a search for duplicates compares. Those that agree are the reason of a hit.
+	// agreeing are the fields that a search for duplicates compares. The ones that agree are the reason of a hit.
 	agreeing []sameness
 	names    []string // words of the name in a search for duplicates
 	asked    userindex.Person

@@ -30,7 +30,7 @@ func (s *Store) Outdated(
 	return outdated, mysqldb.Wrap("read outdated revisions", err)
 }
 
-// prefixed is a row with additional columns before those that its reader expects.
+// prefixed is a row with additional columns before the columns that its reader expects.
 type prefixed struct {
 	mysqldb.Row
 	first []any

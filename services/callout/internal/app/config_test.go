@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/app"
 )
 
-// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: then change README.md and the
+// TestThePrintedSettingsAreTheDocumentedOnes fails if a variable or a default changed. Then update README.md and the
 // golden file.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/app"
 )
 
-// TestEraseNamesRemovesOnePatientsName has two callouts of patient 500 of laboratory 12, one of another patient and one of
-// another laboratory.
+// TestEraseNamesRemovesOnePatientsName erases the name of one patient of laboratory 12 from two callouts. It checks
+// that those of another patient and of another laboratory stay.
 func TestEraseNamesRemovesOnePatientsName(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)
@@ -48,7 +48,7 @@ func TestEraseNamesRemovesOnePatientsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second run finds nothing to remove, and succeeds
+	for range 2 { // the second run finds nothing to remove and succeeds
 		if code, text := runVerb(environ, "erase-names", "-lab", "12", "-patient", "500"); code != 0 {
 			t.Fatalf("exit code %d: %s, want 0", code, text)
 		}
@@ -79,7 +79,7 @@ func TestEraseNamesShowsItsUsage(t *testing.T) {
 	}
 }
 
-// runVerb runs a verb of the service as its command does, and returns the exit code with everything that was printed.
+// runVerb runs a verb of the service as its command does. It returns the exit code and all output.
 func runVerb(environ []string, args ...string) (int, string) {
 	var out bytes.Buffer
 	program := cli.Program{Name: "callout", Verbs: app.Verbs(environ, &out)}

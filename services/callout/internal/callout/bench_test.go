@@ -9,9 +9,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// benchFacts returns the facts of a report of 20 parameters, of which two are critical, with a ledger of ten statements: it
-// was announced, called, corrected, announced again, attempted, escalated three times and reminded. The report waits, or
-// was called.
+// benchFacts returns the facts of a report of 20 parameters, of which two are critical, with a ledger of ten
+// statements: announced, called, corrected, announced again, attempted, escalated three times and reminded. waits
+// selects whether the report is waiting or was called.
 func benchFacts(tb testing.TB, waits bool) *Facts {
 	tb.Helper()
 	low, high := "2", "30"
@@ -61,8 +61,8 @@ func benchFacts(tb testing.TB, waits bool) *Facts {
 	return f
 }
 
-// BenchmarkDecide checks a report that waits and one that was called, in turn: what loops do with most reports. Nothing
-// changes in either. `make bench NAME=callout` reports it as decide_per_second.
+// BenchmarkDecide decides about a waiting report and a called one in turn, without a change in either: the usual work
+// of the loops. `make bench NAME=callout` reports it as decide_per_second.
 func BenchmarkDecide(b *testing.B) {
 	facts := []*Facts{benchFacts(b, true), benchFacts(b, false)}
 	now := origin.Add(12 * time.Hour)
@@ -75,7 +75,7 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkDecideCall decides about a call of a waiting report: two values communicated, five notices stopped.
+// BenchmarkDecideCall decides about a call of a waiting report, which communicates two values and stops five notices.
 func BenchmarkDecideCall(b *testing.B) {
 	f, now := benchFacts(b, true), origin.Add(12*time.Hour)
 	call := NewCall{ReadBack: true, Reached: true, Persons: []string{"Dr Rao"}, SaidAt: now}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// receivers are the messages of a decision: the kind, the notice, who is told, and "quietly" without the laboratory's devices.
+// receivers describes the messages of a decision: the kind, the notice, the audience, and "quietly" if they leave out
+// the laboratory's devices.
 func receivers(d *Decision) string {
 	var lines []string
 	how := func(quiet bool) string {
@@ -60,7 +61,7 @@ func TestDecideWhoIsTold(t *testing.T) {
 		finding Finding
 		waits   bool
 		today   int
-		doctor  int64 // of today's bill; 0: that of its audience
+		doctor  int64 // the doctor of today's bill; 0: the one of the statement's audience
 		event   Event
 		want    string
 	}{
@@ -115,7 +116,8 @@ func TestDecideWhoIsTold(t *testing.T) {
 	}
 }
 
-// TestAnAttemptAboutAWaitOfAnotherProgram makes the first attempt before anything was said: when the result was found stays unknown.
+// TestAnAttemptAboutAWaitOfAnotherProgram makes the first attempt before anything was stated. The time of the detection
+// then stays unknown.
 func TestAnAttemptAboutAWaitOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	f := &Facts{
@@ -131,7 +133,8 @@ func TestAnAttemptAboutAWaitOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample: when the result was found is unknown, and a call of years ago would count.
+// TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample checks that such a call must not be earlier than the sample.
+// The detection time is unknown, so otherwise a call of years ago would count.
 func TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample(t *testing.T) {
 	t.Parallel()
 	collected := origin.Add(-2 * time.Hour)

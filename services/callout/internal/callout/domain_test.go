@@ -35,7 +35,7 @@ func format(t *testing.T, id, test int64, index, order int, criticalLow, critica
 	}
 }
 
-// TestValueIsJudgedByTheFormatsOfItsTest has a profile 60 with the tests 61 and 62, which share index 1.
+// TestValueIsJudgedByTheFormatsOfItsTest uses a profile 60 with the tests 61 and 62, which share index 1.
 func TestValueIsJudgedByTheFormatsOfItsTest(t *testing.T) {
 	t.Parallel()
 	formats := callout.Formats{

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// run makes one step in a copy of the world; ok is false when the step does not apply.
+// run makes one step in a copy of the world. ok is false if the step does not apply.
 func (w *world) run(s step, decide rules) (next *world, wrong string, ok bool) {
 	next = w.clone()
 	next.now += time.Second
@@ -43,10 +43,10 @@ func (w *world) run(s step, decide rules) (next *world, wrong string, ok bool) {
 	return next, "", true
 }
 
-// explored is the outcome of an exploration.
+// explored is the result of an exploration.
 type explored struct {
 	histories, states int
-	story             []string // of the first violation
+	story             []string // history of the first violation
 	wrong             string
 }
 
@@ -57,7 +57,7 @@ type node struct {
 	steps []byte
 }
 
-// found is a node of the next level. wrong names the invariant that does not hold; empty when all do.
+// found is a node of the next level. wrong names the violated invariant; it is empty if there is none.
 type found struct {
 	node
 
@@ -65,23 +65,23 @@ type found struct {
 	wrong string
 }
 
-// level is one level of an exploration: all nodes that a number of steps reaches.
+// level is one level of an exploration: all nodes that the same number of steps reaches.
 type level struct {
 	frontier []node
 	steps    []step
 	decide   rules
 	seed     maphash.Seed
-	seen     map[uint64]bool // by the previous levels
+	seen     map[uint64]bool // hashes of worlds that were reached already
 	last     bool            // no level follows
 }
 
-// expand makes each step from the nodes first, first+every and so on, and forgets these nodes. It returns the worlds
-// that are new, and ends at a violation.
+// expand makes each step from the nodes first, first+every and so on, and releases these nodes. It returns the new
+// worlds. It stops at a violation.
 func (l *level) expand(first, every int) (list []found, histories int) {
 	own := map[uint64]bool{}
 	for i := first; i < len(l.frontier); i += every {
 		from := l.frontier[i]
-		l.frontier[i].w = nil // memory: the next level has ten times as many
+		l.frontier[i].w = nil // frees memory, because the next level has ten times as many nodes
 		for s := range l.steps {
 			next, wrong, ok := from.w.run(l.steps[s], l.decide)
 			if !ok {
@@ -109,7 +109,7 @@ func (l *level) expand(first, every int) (list []found, histories int) {
 	return list, histories
 }
 
-// explore runs all histories up to a depth, breadth first, so that the first counterexample is a shortest one.
+// explore runs all histories up to a depth, breadth first, so that the first counterexample is one of the shortest.
 func explore(start []*world, depth int, decide rules) (x explored) {
 	l := level{steps: alphabet(), decide: decide, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}
 	for _, w := range start {
@@ -142,7 +142,7 @@ func explore(start []*world, depth int, decide rules) (x explored) {
 	return x
 }
 
-// tell repeats a history and returns a line for each event: the state and the statements with their audience.
+// tell repeats a history. It returns one line per event, with the state and the statements with their audience.
 func tell(w *world, history []byte, steps []step, decide rules) (lines []string) {
 	for _, s := range history {
 		before := len(w.ledger)
@@ -163,8 +163,8 @@ func tell(w *world, history []byte, steps []step, decide rules) (lines []string)
 	return lines
 }
 
-// exploreDepth returns the number of events: EXPLORE_DEPTH, or usual. Under the race detector, which makes the
-// exploration ten times slower, and with -short it is one less.
+// exploreDepth returns the number of events: EXPLORE_DEPTH, or usual. It is one less with -short and under the race
+// detector, which makes the exploration ten times slower.
 func exploreDepth(t *testing.T, usual int) int {
 	t.Helper()
 	if s := os.Getenv("EXPLORE_DEPTH"); s != "" {
@@ -180,13 +180,13 @@ func exploreDepth(t *testing.T, usual int) int {
 	return usual
 }
 
-// raced reports whether the race detector runs.
+// raced reports whether the race detector is on.
 func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// collectLess makes the garbage collector run less often until the test ends, which halves the time of an exploration.
+// collectLess makes the garbage collector run less often until the test ends. This halves the time of an exploration.
 func collectLess(t *testing.T) {
 	t.Helper()
 	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(4<<30)
@@ -197,7 +197,7 @@ func collectLess(t *testing.T) {
 }
 
 // TestEveryShortHistoryKeepsThePromises runs all short histories of events and checks the invariants after each event:
-// no critical result is silent, and no one is misinformed.
+// no critical result stays without a notice, and no audience is misinformed.
 func TestEveryShortHistoryKeepsThePromises(t *testing.T) {
 	collectLess(t)
 	began := time.Now()
@@ -208,7 +208,8 @@ func TestEveryShortHistoryKeepsThePromises(t *testing.T) {
 	}
 }
 
-// TestHistoriesThatFailedOnce repeats histories that violated an invariant and are longer than those of make test.
+// TestHistoriesThatFailedOnce repeats histories that once violated an invariant and are longer than those that make
+// test explores.
 func TestHistoriesThatFailedOnce(t *testing.T) {
 	plain, policy := startWorlds()[0], startWorlds()[1]
 	type history struct {

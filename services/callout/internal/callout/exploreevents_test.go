@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// step is an event of the alphabet. do changes the world and reports whether the event applies.
+// step is a possible event. do changes the world and reports whether the event applies.
 type step struct {
 	name string
 	do   func(w *world) (Event, bool)
@@ -16,7 +16,7 @@ func named(f func(w *world) bool) func(w *world) (Event, bool) {
 	return func(w *world) (Event, bool) { return Event{Named: true}, f(w) }
 }
 
-// enter saves a value and has the report evaluated.
+// enter saves a value and evaluates the report.
 func enter(key int, value string) step {
 	name := [2]string{"potassium", "sodium"}[key] + " is " + strconv.Quote(value)
 	return step{name, named(func(w *world) bool { return w.set(key, value) })}
@@ -119,7 +119,7 @@ func alphabet() []step {
 	}
 }
 
-// person returns the identity of the patient, which a merge of records does not change.
+// person returns the identity of the patient, which does not change if records are merged.
 func (w *world) person() int64 {
 	if w.merged {
 		return 1
@@ -129,7 +129,7 @@ func (w *world) person() int64 {
 
 func (w *world) at() time.Time { return origin.Add(w.now) }
 
-// settleBlank is the effect of three minutes, or of a named evaluation: blank and unreadable values count.
+// settleBlank models the passing of three minutes, or a named evaluation: blank and unreadable values become final.
 func (w *world) settleBlank() {
 	w.unjudged = false
 	for key := range w.values {
@@ -144,7 +144,7 @@ func (w *world) call(c NewCall) (Event, bool) {
 	return Event{Call: &c}, !w.dismissed
 }
 
-// hear notes that an audience was told the critical values, or the values of the wait.
+// hear records that an audience was told the critical values, or the values of the wait.
 func (w *world) hear(audience int) {
 	for key, value := range w.values {
 		c := w.criticality(key)
@@ -168,7 +168,7 @@ func (w *world) hear(audience int) {
 	}
 }
 
-// know replaces what the audience was told of the parameter, unless that is newer.
+// know replaces what the audience was told about the parameter, unless that is newer.
 func (w *world) know(k told) {
 	newer := func(o told) bool {
 		return o.notice == "" && o.audience == k.audience && o.patient == k.patient && o.key == k.key && o.at > k.at

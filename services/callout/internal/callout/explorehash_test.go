@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// hash is equal for worlds with equal futures. It leaves out identifiers and absolute times, and statements that no
-// longer hold, except the last one.
+// hash is equal for worlds with equal futures. It ignores identifiers, absolute times, and statements that no longer
+// hold, except the last one.
 func (w *world) hash(seed maphash.Seed) uint64 {
 	b := make([]byte, 0, 1024)
 	flag := func(values ...bool) { b = appendFlags(b, values...) }
@@ -58,7 +58,7 @@ func appendFlags(b []byte, values ...bool) []byte {
 	return b
 }
 
-// sorted appends n parts in their order, each once.
+// sorted appends n parts in sorted order, without duplicates.
 func sorted(b []byte, n int, appendPart func(part []byte, i int) []byte) []byte {
 	parts := make([]string, n)
 	scratch := make([]byte, 0, 64)
@@ -73,7 +73,7 @@ func sorted(b []byte, n int, appendPart func(part []byte, i int) []byte) []byte 
 	return append(b, 0xff)
 }
 
-// canonical returns one form of equal numbers.
+// canonical returns the same form for equal numbers.
 func canonical(v string) string {
 	if v == "7.10" {
 		return "7.1"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// untrue reports whether a told value is no longer true. Another critical value makes it not untrue.
+// untrue reports whether a told value is no longer true. A value that another critical value replaced is not untrue.
 func (w *world) untrue(k *told) bool {
 	if k.patient != w.person() || w.dismissed {
 		return true
@@ -22,13 +22,13 @@ func (w *world) untrue(k *told) bool {
 	return false
 }
 
-// suppressible applies the repeat policy independently.
+// suppressible applies the repeat policy without using the code under test.
 func (w *world) suppressible(key int) bool {
 	return w.earlier == 1 && key == potassium && !w.said[key] && w.audience == 0 && w.criticality(key) == 1 && (w.patient == 1 || w.merged) &&
 		func() bool { n, _ := strconv.ParseFloat(w.values[key], 64); return n <= 7.2 }()
 }
 
-// violated returns the first invariant that does not hold.
+// violated returns the first violated invariant.
 func (w *world) violated() string {
 	open, critical, communicated := []int{}, 0, 0
 	for key := range w.values {
@@ -85,7 +85,7 @@ func (w *world) violated() string {
 	return w.silentNotice(open)
 }
 
-// onBoard reports whether the board has the unreadable value.
+// onBoard reports whether the board shows the unreadable value.
 func (w *world) onBoard(key int) bool {
 	return slices.ContainsFunc(w.ledger.openAll(Unclear), func(s Statement) bool {
 		p := s.about(Key{66, key})
@@ -93,7 +93,7 @@ func (w *world) onBoard(key int) bool {
 	})
 }
 
-// silentNotice returns the violation of a critical value without a notice, or with a withdrawn one.
+// silentNotice returns a violation if a critical value has no notice, or a withdrawn one.
 func (w *world) silentNotice(open []int) string {
 	for _, index := range open {
 		if last := w.ledger.last(Key{66, index}); last == nil || last.Kind == Call || w.ledger.takenBack(last.Key, Key{66, index}) {
@@ -110,7 +110,7 @@ func (w *world) silentNotice(open []int) string {
 	return ""
 }
 
-// informed reports whether the clinic of the bill has a notice of the parameter, or heard about it.
+// informed reports whether the clinic of the bill has a notice about the parameter, or was told its value.
 func (w *world) informed(key int) bool {
 	return slices.ContainsFunc(w.notices, func(n sentNotice) bool {
 		return n.audience == w.audience && n.patient == w.person() && n.values[key] != "" && !n.over
@@ -126,7 +126,7 @@ func worse(a, b string) bool {
 	return x > 5 && x > y || x < 5 && x < y
 }
 
-// waitsUnread reports whether a value is unreadable or blank.
+// waitsUnread reports whether a value of the wait is unreadable or blank.
 func (w *world) waitsUnread() bool {
 	for key := range w.values {
 		if w.criticality(key) >= 2 {

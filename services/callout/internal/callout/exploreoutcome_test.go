@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// rules is Decide, or a mutant of it.
+// rules is the function Decide or a mutant of it.
 type rules func(f *Facts, e Event, now time.Time) Decision
 
-// apply writes a decision as the store does, then delivers. It returns the violated invariant.
+// apply applies a decision as the store does, then delivers the messages. It returns the violated invariant.
 func (w *world) apply(d *Decision, e Event) string {
 	for _, s := range d.Statements {
 		if slices.ContainsFunc(w.ledger, func(o Statement) bool { return o.Key == s.Key }) {
@@ -69,7 +69,7 @@ func audienceOf(a Audience) int {
 	return 0
 }
 
-// deliver delivers the messages. Each is checked as the dispatcher does.
+// deliver delivers the messages, each after the check that the dispatcher makes.
 func (w *world) deliver() string {
 	queue := w.queue
 	w.queue = nil
@@ -90,9 +90,9 @@ func (w *world) deliver() string {
 	return ""
 }
 
-// unsent notes that a notice was not stored.
+// unsent records that a notice was not stored.
 func (w *world) unsent(key string) {
-	w.ledger = slices.Clone(w.ledger) // other worlds share it
+	w.ledger = slices.Clone(w.ledger) // other worlds share the ledger
 	for i := range w.ledger {
 		if w.ledger[i].Key == key {
 			w.ledger[i].NotSent = true
@@ -158,7 +158,8 @@ func (w *world) withdraw(m Message) string {
 	return ""
 }
 
-// correct informs an audience that a value was wrong. It is a violation when none was, or when each audience knows it.
+// correct tells an audience that a value was wrong. It returns a violation if no value was wrong, or if the audience
+// knew it already.
 func (w *world) correct(to Audience, key string) string {
 	if !StillWrong(w.ledger, key, to) {
 		return ""

@@ -10,8 +10,8 @@ import (
 )
 
 // The world of the exploration has one report with two parameters, two patients and two audiences. Potassium is
-// critical below 2.5 and above 6.5, by other limits above 7.5; sodium is critical below 120. The world models
-// independently what each audience was told; it uses none of the rules that it checks.
+// critical below 2.5 and above 6.5; after a change of limits, above 7.5. Sodium is critical below 120. The world models
+// what each audience was told without using the rules under test.
 const (
 	potassium, sodium = 0, 1
 	northClinic       = 45
@@ -26,10 +26,10 @@ type told struct {
 	patient  int64
 	key      int
 	value    string
-	notice   string // the statement, of a notice that was read
+	notice   string // key of the notice from which it was read; empty for a call
 	at       time.Duration
-	informed bool          // that it is wrong
-	told     time.Duration // when
+	informed bool          // the audience knows that it is wrong
+	told     time.Duration // time at which it was told
 }
 
 // sentNotice is a notice that was delivered.
@@ -40,19 +40,19 @@ type sentNotice struct {
 	read     bool
 	patient  int64
 	at       time.Duration
-	over     bool // withdrawn
+	over     bool // it was withdrawn
 }
 
 type world struct {
-	// State that other programs wrote.
+	// State written by other programs.
 	values    [2]string
 	limits    int
 	patient   int64
 	merged    bool
 	audience  int
 	dismissed bool
-	// earlier is the history of the patient: 0: none; 1: a critical result whose call reached the first audience and was
-	// read back; 2: the same, and the call was corrected; 3: the same, and a normal result since.
+	// earlier selects the history of the patient: 0: none; 1: a critical result whose call reached the first audience and
+	// was read back; 2: the same, and the call was corrected; 3: the same as 1, with a normal result since.
 	earlier    int
 	typeOff    bool
 	delayed    bool
@@ -60,28 +60,28 @@ type world struct {
 	foreign    []Foreign
 	foreigners int
 
-	// State that the service wrote.
+	// State written by the service.
 	status Status
 	wait   *Episode
 	ledger Ledger
 	queue  []Message
 
-	// Knowledge of people.
+	// Knowledge of the audiences.
 	calledAt  [2]time.Duration
-	called    [2]string // the value that a call stated and that has been so ever since; "" without
-	said      [2]bool   // a statement of this report is about it
+	called    [2]string // the value that a call stated, if it has not changed since; otherwise ""
+	said      [2]bool   // the report has a statement about the parameter
 	knowledge []told
 	notices   []sentNotice
 	calls     int
-	escalated [2]string // the value of the last escalation of the wait
+	escalated [2]string // the value in the last escalation of the wait
 	sent      []string
 	now       time.Duration
-	unjudged  bool // a value became blank and three minutes have not passed since
+	unjudged  bool // a value became blank less than three minutes ago
 }
 
 var origin = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// clone copies a world. Slices that are only appended to are shared: clipped, so that an append copies them.
+// clone copies a world. Slices that are only appended to are shared and clipped, so that an append copies them.
 func (w *world) clone() *world {
 	c := *w
 	c.ledger, c.sent, c.queue = slices.Clip(w.ledger), slices.Clip(w.sent), slices.Clip(w.queue)
@@ -93,10 +93,10 @@ func (w *world) clone() *world {
 	return &c
 }
 
-// removed stands for a value whose row another program removed.
+// removed marks a value whose row another program deleted.
 const removed = "removed"
 
-// criticality judges a value independently: 1 high, -1 low, 0 not critical, 2 unreadable, 3 blank.
+// criticality judges a value without using the code under test: 1 high, -1 low, 0 not critical, 2 unreadable, 3 blank.
 func (w *world) criticality(key int) int {
 	v := w.values[key]
 	n, err := strconv.ParseFloat(v, 64)
@@ -149,7 +149,7 @@ type findingKey struct {
 	limits int
 }
 
-// findings remembers judgements, which are the same for each history. They are shared and not changed.
+// findings caches the results of Judge, which are the same in all histories. They are shared and must not be changed.
 var findings = struct {
 	sync.RWMutex
 
@@ -184,7 +184,7 @@ func (w *world) facts() *Facts {
 	for i := range f.Finding.Values {
 		f.Finding.Values[i].At = origin.Add(w.changedAt[f.Finding.Values[i].Index])
 	}
-	if w.values[potassium] == removed { // when it was removed is not known
+	if w.values[potassium] == removed { // the time of a removal is unknown
 		f.ValuesAt = origin.Add(w.changedAt[sodium])
 	}
 	if w.wait != nil {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// mutant breaks one rule of Decide, by changing its facts or its decision.
+// mutant breaks one rule of Decide by changing its facts or its decision.
 type mutant struct {
 	name   string
 	decide rules
 }
 
-// before changes the facts before Decide.
+// before returns a mutant that changes the facts before Decide.
 func before(change func(f *Facts, e *Event)) rules {
 	return func(f *Facts, e Event, now time.Time) Decision {
 		f.Ledger = slices.Clone(f.Ledger)
@@ -26,7 +26,7 @@ func before(change func(f *Facts, e *Event)) rules {
 	}
 }
 
-// after changes the decision of Decide.
+// after returns a mutant that changes the decision of Decide.
 func after(change func(f *Facts, d *Decision)) rules {
 	return func(f *Facts, e Event, now time.Time) Decision {
 		d := Decide(f, e, now)
@@ -179,8 +179,8 @@ func dropMessagesAndStatements() rules {
 	})
 }
 
-// TestEveryMutantIsCaught proves that the exploration can fail: each broken rule violates an invariant. With -v, the story of
-// each violation is logged.
+// TestEveryMutantIsCaught proves that the exploration can fail: each mutant violates an invariant. With -v, it logs the
+// history of each violation.
 func TestEveryMutantIsCaught(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {

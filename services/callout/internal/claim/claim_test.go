@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// TestDecisions has every combination of who holds a claim and who asks.
+// TestDecisions covers every combination of claim holder and requester.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 27, 10, 0, 0, 0, time.UTC)

@@ -18,11 +18,11 @@ import (
 
 var (
 	asha  = storetest.Asha.Actor
-	vivek = authn.Actor{Kind: authn.ActorDoctor, ID: 77, Name: "Dr Vivek"} // with Asha's number
+	vivek = authn.Actor{Kind: authn.ActorDoctor, ID: 77, Name: "Dr Vivek"} // has the same id as Asha, of another kind
 	none  time.Time
 )
 
-// board is a waiting potassium and the people at the board.
+// board is a fixture with a waiting potassium result, for the persons at the board.
 type board struct{ *storetest.Fixture }
 
 func open(t *testing.T, db *sql.DB) board {
@@ -48,7 +48,7 @@ func (b board) release(by authn.Actor) error {
 	return b.Claim.Release(b.T.Context(), storetest.Lab(b.T, 12), by, storetest.Everything, storetest.Potassium)
 }
 
-// shown returns the claim on the board of the laboratory.
+// shown returns the claim that the board of the laboratory shows.
 func (b board) shown() claim.Claim {
 	b.T.Helper()
 	list, err := b.Worklist.Open(b.T.Context(), storetest.Lab(b.T, 12), storetest.Everything)
@@ -59,7 +59,7 @@ func (b board) shown() claim.Claim {
 	return list.Items[0].Claim
 }
 
-// later lets time pass for the claims: the clock is the database's.
+// later makes the claims older by d. It changes their rows, because the clock is the database's.
 func (b board) later(d time.Duration) {
 	b.T.Helper()
 	b.Exec("UPDATE callout_episode SET claimed_at = claimed_at - ?, claimed_until = claimed_until - ?", d.Milliseconds(), d.Milliseconds())
@@ -74,7 +74,7 @@ func refused(err error) string {
 	return ""
 }
 
-// TestOthersSeeWhoIsCalling: Asha calls, Vivek sees it and cannot claim; she gives it up, and he can.
+// TestOthersSeeWhoIsCalling checks that Vivek sees Asha's claim and cannot claim the report until she releases it.
 func TestOthersSeeWhoIsCalling(t *testing.T) {
 	b := pending(t)
 	b.Want("no one", b.shown().By.Name, "")
@@ -99,7 +99,7 @@ func TestOthersSeeWhoIsCalling(t *testing.T) {
 	b.Want("the other", b.shown().By, vivek)
 }
 
-// TestARepeatedClaimLastsLonger: the claim began when it did.
+// TestARepeatedClaimLastsLonger checks that renewing a claim moves its end but not its beginning.
 func TestARepeatedClaimLastsLonger(t *testing.T) {
 	b := pending(t)
 	first, err := b.claim(asha, none)
@@ -126,7 +126,8 @@ func TestAClaimEndsByItself(t *testing.T) {
 	b.Want("the next", b.shown(), c)
 }
 
-// TestAClaimIsTakenOverFromThePersonWhoWasSeen: Meena sees Asha's claim. Vivek takes it over first, so Meena is told of him.
+// TestAClaimIsTakenOverFromThePersonWhoWasSeen checks that a claim can only be taken over from the person whom the page
+// showed. Meena sees Asha's claim, but Vivek takes it over first, so Meena's request is rejected and names him.
 func TestAClaimIsTakenOverFromThePersonWhoWasSeen(t *testing.T) {
 	b := pending(t)
 	seen, err := b.claim(asha, none)
@@ -143,7 +144,7 @@ func TestAClaimIsTakenOverFromThePersonWhoWasSeen(t *testing.T) {
 	b.Want("the first", refused(err), "CLAIMED Dr Vivek")
 	b.Must(b.release(vivek))
 	_, err = b.claim(meena, seen.Since)
-	b.Must(err) // there is nothing to take over
+	b.Must(err) // there is no claim to take over
 }
 
 func TestOneOfTwoWhoClaimAtOnceWins(t *testing.T) {
@@ -164,8 +165,8 @@ func TestOneOfTwoWhoClaimAtOnceWins(t *testing.T) {
 	b.Want("the board", b.shown().By, people[won])
 }
 
-// TestAClaimRefusesNoCallout: Asha claims, Vivek's attempt and call are saved. An attempt ends the claim of the person
-// who made it alone: the other one may still be on the telephone.
+// TestAClaimRefusesNoCallout checks that a claim of Asha prevents neither Vivek's attempt nor his call. An attempt ends
+// only the claim of the person who made it, because the other person may still be on the telephone.
 func TestAClaimRefusesNoCallout(t *testing.T) {
 	b := pending(t)
 	saved := func(by save.Performer, draft bool) {
@@ -195,7 +196,8 @@ func TestAClaimRefusesNoCallout(t *testing.T) {
 	b.Want("without a claim", b.shown(), claim.Claim{})
 }
 
-// TestOnlyAVisibleWaitingReportIsClaimed: of the own laboratory and department.
+// TestOnlyAVisibleWaitingReportIsClaimed checks that only a waiting report of the own laboratory and department can be
+// claimed.
 func TestOnlyAVisibleWaitingReportIsClaimed(t *testing.T) {
 	b := pending(t)
 	for name, c := range map[string]struct {
@@ -215,7 +217,7 @@ func TestOnlyAVisibleWaitingReportIsClaimed(t *testing.T) {
 	b.Want("the board", b.shown(), claim.Claim{})
 }
 
-// TestADeathLeavesTheClaimOrNone kills both changes before each of their statements. Repeating them succeeds.
+// TestADeathLeavesTheClaimOrNone aborts both operations before each of their statements. Repeating them succeeds.
 func TestADeathLeavesTheClaimOrNone(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]struct {

@@ -19,18 +19,18 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-// now is what the clock shows.
+// now is the time of the fake clock.
 var now = time.Date(2026, 11, 21, 9, 20, 0, 0, time.UTC)
 
-// others is a fake of the called services, and of the store.
+// others is a fake of the called services and of the store.
 type others struct {
 	err       error
 	deadline  callout.Deadline
 	off       bool
-	reasons   []string // of notices
+	reasons   []string // outcomes of notices
 	withdrawn []*notificationsv1.WithdrawNoticeRequest
 	wasRead   bool
-	over      bool // messages are outdated
+	over      bool // messages have become outdated
 	scheduled []*taskqueuev1.ScheduleRequest
 	cancelled []string
 	notified  []*notificationsv1.NotifyRequest
@@ -47,7 +47,7 @@ func (o *others) CancelJob(
 	_ context.Context, in *taskqueuev1.CancelJobRequest, _ ...grpc.CallOption,
 ) (*taskqueuev1.CancelJobResponse, error) {
 	o.cancelled = append(o.cancelled, string(in.GetJobId().GetJson()))
-	return &taskqueuev1.CancelJobResponse{Code: 401}, o.err // unknown jobs are no failure
+	return &taskqueuev1.CancelJobResponse{Code: 401}, o.err // unknown jobs are not an error
 }
 
 func (o *others) Notify(
@@ -119,7 +119,7 @@ func TestTheJobIsAlignedWithTheDeadline(t *testing.T) {
 		t.Fatalf("scheduled %v as job %q, want one task at the deadline", in, o.deadline.JobID)
 	}
 	o.deadline.DueAt = time.Time{}
-	for range 2 { // a repetition finds nothing to do
+	for range 2 { // the repetition has nothing to do
 		if err := deliver(t, o.dispatcher(), wake, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestANoticeHasNoPatientData(t *testing.T) {
 	}
 }
 
-// TestTwoDoctorsWithoutAnOrganization checks that corrections for two doctors have different dedupe keys.
+// TestTwoDoctorsWithoutAnOrganization checks that corrections for two doctors have different deduplication keys.
 func TestTwoDoctorsWithoutAnOrganization(t *testing.T) {
 	t.Parallel()
 	keys := map[string]bool{}
@@ -196,7 +196,7 @@ func TestANoticeThatReachesNoOneIsNoted(t *testing.T) {
 	}
 }
 
-// TestAnOutdatedNoticeIsNotSent: its value was called or corrected while it waited.
+// TestAnOutdatedNoticeIsNotSent checks that a notice is not sent if its value was called or corrected while it waited.
 func TestAnOutdatedNoticeIsNotSent(t *testing.T) {
 	t.Parallel()
 	o := &others{over: true}
@@ -206,14 +206,14 @@ func TestAnOutdatedNoticeIsNotSent(t *testing.T) {
 	}
 }
 
-// TestAWithdrawalInformsTheReadersOfTheNotice and no one else.
+// TestAWithdrawalInformsTheReadersOfTheNotice checks that no other audience gets a correction.
 func TestAWithdrawalInformsTheReadersOfTheNotice(t *testing.T) {
 	t.Parallel()
 	north, south := callout.Audience{OrgID: 45, DoctorID: 391}, callout.Audience{OrgID: 46, DoctorID: 392}
 	m := callout.Message{
 		Kind: callout.Withdraw, ReportID: 7001, BillID: 400, Key: "correction:1", Notice: "notice:1", Tell: []callout.Told{{Audience: north}, {Audience: south, Quiet: true}},
 	}
-	laboratory := 0 // of corrections
+	laboratory := 0 // number of corrections to the laboratory
 	defer func() {
 		if laboratory != 4 {
 			t.Errorf("the laboratory was told %d times, want once by each withdrawal and repetition", laboratory)
@@ -232,7 +232,7 @@ func TestAWithdrawalInformsTheReadersOfTheNotice(t *testing.T) {
 		o := &others{wasRead: c.read}
 		m.Called, m.Partly = c.called, c.partly
 		event, err := delivery.Messages{}.Encode(12, m)
-		for range 2 { // the relay may repeat it
+		for range 2 { // the relay may repeat a delivery
 			if err := deliver(t, o.dispatcher(), event, err); err != nil {
 				t.Fatal(err)
 			}
@@ -250,7 +250,8 @@ func TestAWithdrawalInformsTheReadersOfTheNotice(t *testing.T) {
 	}
 }
 
-// TestADeadlineThatMovesBetweenAttemptsHasAnotherKey: the key of the first attempt must not be sent with another time.
+// TestADeadlineThatMovesBetweenAttemptsHasAnotherKey checks that the key of the first attempt is not sent with another
+// time.
 func TestADeadlineThatMovesBetweenAttemptsHasAnotherKey(t *testing.T) {
 	t.Parallel()
 	o := &others{deadline: callout.Deadline{LabID: 12, BillID: 400, DueAt: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}}

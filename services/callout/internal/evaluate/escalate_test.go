@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// timeline returns the deadlines and states of the two reports.
+// timeline compares the deadlines and states of the two reports.
 func timeline(b *storetest.Fixture, what string) {
 	b.T.Helper()
 	b.T.Logf("%s  %-44s potassium: %-24s haemoglobin: %-24s notices %v", b.Clock.Now().Format("15:04"), what,
 		b.Due(storetest.Potassium), b.Due(storetest.Count), b.Notices())
 }
 
-// TestALaterResultOfABillIsEscalated: the potassium was escalated to the end, then the haemoglobin of the same bill turned
-// critical, then the potassium was called. The haemoglobin has a full run of its own.
+// TestALaterResultOfABillIsEscalated: the potassium was escalated to the end, then the haemoglobin of the same bill
+// turned critical, then the potassium was called. The haemoglobin gets a full run of its own.
 func TestALaterResultOfABillIsEscalated(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
@@ -41,8 +41,7 @@ func TestALaterResultOfABillIsEscalated(t *testing.T) {
 	b.Want("what waits", *b.Count.Figures, "{1 1 1 24h30m0s}")
 }
 
-// TestReportsOfABillThatAreDueTogetherMakeOneNotice expects one notice for the bill, and a history entry for each
-// report.
+// TestReportsOfABillThatAreDueTogetherMakeOneNotice expects one notice for the bill and one history entry per report.
 func TestReportsOfABillThatAreDueTogetherMakeOneNotice(t *testing.T) {
 	b := fixture(t)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
@@ -55,7 +54,8 @@ func TestReportsOfABillThatAreDueTogetherMakeOneNotice(t *testing.T) {
 	}
 }
 
-// TestASplitMovesNoDeadline: a report that goes to another bill a minute before its deadline is escalated in a minute.
+// TestASplitMovesNoDeadline checks that a report that moves to another bill a minute before its deadline is still
+// escalated at the deadline.
 func TestASplitMovesNoDeadline(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
@@ -68,7 +68,8 @@ func TestASplitMovesNoDeadline(t *testing.T) {
 	b.Want("and back again", b.Due(storetest.Potassium), "level 2, last")
 }
 
-// TestAnOutageMakesOneEscalation: after an outage of hours the loop escalates once, then at each deadline.
+// TestAnOutageMakesOneEscalation checks that the loop escalates once after an outage of hours, and then at each
+// deadline.
 func TestAnOutageMakesOneEscalation(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
@@ -79,7 +80,7 @@ func TestAnOutageMakesOneEscalation(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending escalation escalation]")
 }
 
-// TestAWaitWithoutDeadlineGetsOne: it began before deadlines were stored.
+// TestAWaitWithoutDeadlineGetsOne checks this for waits that began before deadlines were stored.
 func TestAWaitWithoutDeadlineGetsOne(t *testing.T) {
 	b := fixture(t)
 	b.SetStatus(storetest.Potassium, callout.Pending)
@@ -87,8 +88,8 @@ func TestAWaitWithoutDeadlineGetsOne(t *testing.T) {
 	b.Want("adopted", b.Due(storetest.Potassium), "level 0, due 09:31:00")
 }
 
-// TestANewParameterAfterTheLastEscalationBeginsARun: no one called the potassium of a profile. Hours later its sodium turns
-// critical, which is announced and has a full run, too. The minutes still count from the potassium.
+// TestANewParameterAfterTheLastEscalationBeginsARun: the potassium of a profile was escalated to the end. Hours later,
+// its sodium turns critical; it is announced and gets a full run. The age of the wait still counts from the potassium.
 func TestANewParameterAfterTheLastEscalationBeginsARun(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()

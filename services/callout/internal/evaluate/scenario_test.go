@@ -26,8 +26,8 @@ func call(b *storetest.Fixture) {
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}}))
 }
 
-// TestABlankParameterDoesNotKeepACorrectedReportWaiting: sodium has critical limits too and no result yet. The potassium was
-// critical, and is corrected.
+// TestABlankParameterDoesNotKeepACorrectedReportWaiting: the potassium was critical and is corrected. The sodium has
+// critical limits, too, but no result yet.
 func TestABlankParameterDoesNotKeepACorrectedReportWaiting(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()
@@ -41,7 +41,7 @@ func TestABlankParameterDoesNotKeepACorrectedReportWaiting(t *testing.T) {
 		" Critical result withdrawn before a callout: its value is not critical any more]")
 }
 
-// TestAValueThatBecameUnreadableCanBeCalled: the call that was made about 7.9 can be recorded after the sample turned out
+// TestAValueThatBecameUnreadableCanBeCalled checks that the call about 7.9 can be recorded after the sample turned out
 // to be haemolysed.
 func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
 	b := fixture(t)
@@ -57,8 +57,8 @@ func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
 	b.Want("what was said", told.Parameters[0].RawValue, "7.9")
 }
 
-// TestAnUnreadableParameterKeepsTheReportWaiting: potassium and sodium are critical; one is corrected, the other becomes
-// unreadable.
+// TestAnUnreadableParameterKeepsTheReportWaiting: potassium and sodium are critical. One is corrected, the other
+// becomes unreadable.
 func TestAnUnreadableParameterKeepsTheReportWaiting(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()
@@ -70,7 +70,8 @@ func TestAnUnreadableParameterKeepsTheReportWaiting(t *testing.T) {
 	b.Want("the other is over", b.Enter(potassium, 4, "4"), "NORMAL")
 }
 
-// TestAnUnreadableValueIsOnTheBoard: numbers with signs around them are read; other texts are shown and counted, once.
+// TestAnUnreadableValueIsOnTheBoard checks that numbers with signs around them are read, and that other texts are shown
+// and counted once.
 func TestAnUnreadableValueIsOnTheBoard(t *testing.T) {
 	b := fixture(t)
 	b.Exec("UPDATE ReportFormat SET unit = 'mmol/L' WHERE id = 6602")
@@ -100,8 +101,8 @@ func TestAnUnreadableValueIsOnTheBoard(t *testing.T) {
 	}
 }
 
-// TestACalledValueThatWasWrongIsCorrected: everyone who heard it is informed, once; the call about it can be recorded; and
-// when the value returns, it is announced again.
+// TestACalledValueThatWasWrongIsCorrected checks that each person who heard it is informed once, that the call about
+// the correction can be recorded, and that a value that returns is announced again.
 func TestACalledValueThatWasWrongIsCorrected(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
@@ -123,8 +124,8 @@ func TestACalledValueThatWasWrongIsCorrected(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending corrected pending]")
 }
 
-// TestAnAttemptThatWasHeardIsTakenBack: a person on the ward heard 7.5, may have acted on it, and is informed that it was
-// wrong. An attempt that reached no one is not taken back.
+// TestAnAttemptThatWasHeardIsTakenBack: a person on the ward heard 7.5 and may have acted on it, so the audience is
+// informed that it was wrong. An attempt that reached no one is not taken back.
 func TestAnAttemptThatWasHeardIsTakenBack(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
@@ -146,7 +147,7 @@ func TestAnAttemptThatWasHeardIsTakenBack(t *testing.T) {
 		"A called critical result was corrected: its value is not critical any more Critical callout of a correction]")
 }
 
-// TestACorrectionAfterAWorseValueThatWasNotCalled: 7.5 was called, 8.1 was not, and both were wrong.
+// TestACorrectionAfterAWorseValueThatWasNotCalled: 7.5 was called, 8.1 was not, and both values were wrong.
 func TestACorrectionAfterAWorseValueThatWasNotCalled(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
@@ -158,7 +159,7 @@ func TestACorrectionAfterAWorseValueThatWasNotCalled(t *testing.T) {
 	b.Want("state", b.Judged(12, potassium), "7001 NORMAL")
 }
 
-// TestARowWrittenBackAnnouncesNothingTwice: the core writes a row that it read before the report waited, or was called.
+// TestARowWrittenBackAnnouncesNothingTwice: the core writes a row that it read before the report waited or was called.
 func TestARowWrittenBackAnnouncesNothingTwice(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
@@ -178,7 +179,8 @@ func TestARowWrittenBackAnnouncesNothingTwice(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending]")
 }
 
-// TestAReportOfUnknownDoneStateIsJudgedWhenNamed: another program set it to done without a call. The loops skip it.
+// TestAReportOfUnknownDoneStateIsJudgedWhenNamed: another program set the report to done without a call. The loops skip
+// it.
 func TestAReportOfUnknownDoneStateIsJudgedWhenNamed(t *testing.T) {
 	b := fixture(t)
 	b.SetStatus(potassium, callout.Done)

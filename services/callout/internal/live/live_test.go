@@ -16,13 +16,13 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// fixture is the reader of a board, in virtual time.
+// fixture is the reader of a board, in the virtual time of a synctest bubble.
 type fixture struct {
 	t      *testing.T
 	signal chan struct{}
 	sees   callout.Visibility
 
-	mu    sync.Mutex // guards below
+	mu    sync.Mutex // guards the following fields
 	items []worklist.Item
 	err   error
 	looks int
@@ -35,7 +35,7 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{t: t, signal: make(chan struct{}, 1), sees: callout.Visibility{Rule: callout.SessionDepartments, Departments: []int64{4}}}
 }
 
-// Open filters by departments alone.
+// Open filters by departments only.
 func (b *fixture) Open(_ context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *fixture) Watching(change int) {
 	b.open += change
 }
 
-// count returns the numbers of checks and of open boards.
+// count returns the number of checks and of open boards.
 func (b *fixture) count() (looks, open int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,7 @@ func (b *fixture) say(format string, args ...any) error {
 	return nil
 }
 
-// want compares the events since its last call.
+// want compares the events since its previous call.
 func (b *fixture) want(said ...string) {
 	b.t.Helper()
 	synctest.Wait()
@@ -104,7 +104,7 @@ func (b *fixture) want(said ...string) {
 	b.said = nil
 }
 
-// add adds a waiting result of a department.
+// add adds a waiting result in a department.
 func (b *fixture) add(id, department int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,21 +130,21 @@ func TestABoardGetsChangesOfItsDepartmentsOnly(t *testing.T) {
 		b.want("0 wait", "of 0")
 		b.add(1, 4)
 		b.signal <- struct{}{}
-		time.Sleep(time.Second) // virtual
+		time.Sleep(time.Second) // in virtual time
 		b.want("1 wait", "of 1")
 		b.add(2, 5)
 		b.signal <- struct{}{}
 		time.Sleep(time.Second)
-		b.want("of 2") // the laboratory's figures; the list has nothing new
+		b.want("of 2") // the laboratory's figures changed, the list did not
 		time.Sleep(3 * time.Second)
-		b.add(3, 4) // and its signal is lost
+		b.add(3, 4) // without a signal
 		time.Sleep(15 * time.Second)
 		b.want("2 wait", "of 3")
 		time.Sleep(15 * time.Second)
 		b.want("alive")
 		time.Sleep(time.Hour)
 		b.mu.Lock()
-		b.said = nil // a sign of life every 15 seconds
+		b.said = nil // Alive is sent every 15 seconds
 		b.mu.Unlock()
 		if err := <-ended; err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestManySignalsMakeFewChecks(t *testing.T) {
 		b := newFixture(t)
 		ended := b.watch()
 		b.want("0 wait", "of 0")
-		for range 1000 { // in a second
+		for range 1000 { // within a second
 			select {
 			case b.signal <- struct{}{}:
 			default:

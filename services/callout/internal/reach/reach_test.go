@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-// kept is what was stored about a notice, and what others were told.
+// kept records what was stored about a notice, and the signals to others.
 type kept struct {
 	reach.Store
 
@@ -34,7 +34,7 @@ func (k *kept) Changed(context.Context, authn.LabScope) { k.signals++ }
 
 func (k *kept) NoticeOff() { k.off++ }
 
-// A notice that waits somewhere is sent later, so that announcing it again would be a second one.
+// A notice that waits is sent later, so announcing its result again would send a second one.
 func TestOnlyANoticeThatIsNeverSentIsMarked(t *testing.T) {
 	t.Parallel()
 	lab, err := authn.Principal{Kind: authn.Service}.Scope(12)

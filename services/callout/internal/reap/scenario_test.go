@@ -17,7 +17,7 @@ import (
 
 var errBroken = errors.New("broken")
 
-// broken fails for laboratory 12 where it evaluates, and everywhere where jobs are made.
+// broken fails to evaluate reports of laboratory 12, and to create any jobs.
 type broken struct {
 	*evaluate.UseCase
 
@@ -36,7 +36,7 @@ func (e *broken) Reports(
 
 func (*broken) Ensure(context.Context, authn.LabScope, []callout.Deadline) error { return errBroken }
 
-// following is the store of a process that does not lead.
+// following is the store of a process that is not the leader.
 type following struct{ reap.Store }
 
 func (following) Lead(context.Context, func(context.Context) error) error { return nil }
@@ -48,8 +48,9 @@ func reaper(b *storetest.Fixture, s reap.Store, e reap.Evaluator, j reap.Jobs) *
 	})
 }
 
-// TestAFailureDelaysNoOtherLaboratory: laboratory 12 has a report that cannot be adopted, and the task queue takes no job. The
-// report of laboratory 13 is adopted, the overdue potassium of laboratory 12 is escalated, and the figures are shown.
+// TestAFailureDelaysNoOtherLaboratory: laboratory 12 has a report that cannot be adopted, and the task queue accepts no
+// job. Nevertheless, the report of laboratory 13 is adopted, the overdue potassium of laboratory 12 is escalated, and
+// the figures are set.
 func TestAFailureDelaysNoOtherLaboratory(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -69,7 +70,7 @@ func TestAFailureDelaysNoOtherLaboratory(t *testing.T) {
 	b.Want("adopted in the end", b.Due(storetest.Count), "level 0, due 10:01:00")
 }
 
-// TestOnlyTheLeaderShowsFigures: the figures of a previous leader would be counted twice.
+// TestOnlyTheLeaderShowsFigures checks that a previous leader resets its figures, because they would be counted twice.
 func TestOnlyTheLeaderShowsFigures(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)

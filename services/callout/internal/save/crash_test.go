@@ -14,7 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// world has a bill with a waiting report and a draft, and a report with a critical value that was not judged.
+// world returns a fixture with a bill that has a waiting report and a draft, and with a report whose critical value was
+// not evaluated.
 func world(t *testing.T, db *sql.DB) *storetest.Fixture {
 	t.Helper()
 	b := storetest.Over(t, db, storetest.NewClock())
@@ -30,8 +31,8 @@ func record(b *storetest.Fixture, c save.Callout) error {
 	return b.Record(c)
 }
 
-// TestADeathBeforeAnyStatementChangesNothing kills every operation before each of its statements, and with the answer
-// to the commit lost. Repeating it then ends in the state of an operation that was not killed.
+// TestADeathBeforeAnyStatementChangesNothing aborts every operation before each of its statements, and with a lost
+// response to the commit. Repeating the operation then ends in the same state as without an abort.
 func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 	t.Parallel()
 	operations := map[string]func(*storetest.Fixture) error{
@@ -67,7 +68,7 @@ func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 				}
 				err := operation(b)
 				if got == after && apperr.Is(err, apperr.Conflict) {
-					return // it was saved, and the response states it
+					return // it was saved, and the response says that
 				}
 				if err != nil {
 					t.Fatalf("%v: repeating it returns %v, want success", c, err)

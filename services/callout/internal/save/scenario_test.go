@@ -25,7 +25,8 @@ func reason(err error) string {
 	return ""
 }
 
-// TestACallWithoutReadBackIsAnAttempt: it is recorded, escalations continue, and the next call ends the wait.
+// TestACallWithoutReadBackIsAnAttempt checks that it is recorded, that escalations continue, and that the next call
+// ends the wait.
 func TestACallWithoutReadBackIsAnAttempt(t *testing.T) {
 	b := pending(t)
 	no := false
@@ -47,7 +48,7 @@ func TestALaboratoryMayAllowCallsWithoutReadBack(t *testing.T) {
 	b.Want("state", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 }
 
-// TestAMessageNeedsNoReadBack: an e-mail cannot be read back.
+// TestAMessageNeedsNoReadBack covers an e-mail, which cannot be read back.
 func TestAMessageNeedsNoReadBack(t *testing.T) {
 	b := pending(t)
 	status, err := b.Save.Save(t.Context(), storetest.Lab(t, 12), storetest.Asha, save.Callout{
@@ -57,7 +58,7 @@ func TestAMessageNeedsNoReadBack(t *testing.T) {
 	b.Want("state", status, callout.Done)
 }
 
-// TestTheMinutesAreMeasuredToTheCall: the call was after five minutes, its record after forty-five.
+// TestTheMinutesAreMeasuredToTheCall: the call was made after 5 minutes and recorded after 45.
 func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b := pending(t)
 	b.Clock.Advance(45 * time.Minute)
@@ -68,8 +69,8 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b.Want("minutes", *sum.Median, 5)
 }
 
-// TestACallOfOtherValuesIsRefused: the page shows a potassium of 7.1; during the call the sodium of the same report turns
-// critical. The callout states the told values, so it is refused until the sodium is told, too.
+// TestACallOfOtherValuesIsRefused: the page shows a potassium of 7.1. During the call, the sodium of the same report
+// turns critical. The callout states the told values, so it is rejected until the sodium was told, too.
 func TestACallOfOtherValuesIsRefused(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -92,8 +93,8 @@ func TestACallOfOtherValuesIsRefused(t *testing.T) {
 	b.Want("called", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 }
 
-// TestACallAboutAWithdrawnResultCanBeRecorded: a person heard 7.1 without read-back, then it was corrected. No report waits;
-// the call about the correction is recorded with force.
+// TestACallAboutAWithdrawnResultCanBeRecorded: a person heard 7.1 without read-back, then the value was corrected. No
+// report waits, so the call about the correction is recorded with force.
 func TestACallAboutAWithdrawnResultCanBeRecorded(t *testing.T) {
 	b := pending(t)
 	no := false

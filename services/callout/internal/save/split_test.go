@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// attempted returns the comment of the bill's newest attempt, and the number of stored drafts of the laboratory.
+// attempted returns the comment of the bill's newest attempt and the number of the laboratory's stored drafts.
 func attempted(b *storetest.Fixture, bill int64) string {
 	b.T.Helper()
 	list, err := b.List.List(b.T.Context(), storetest.Lab(b.T, 12), bill, storetest.Everything)
@@ -24,15 +24,15 @@ func attempted(b *storetest.Fixture, bill int64) string {
 	return fmt.Sprint(comment, ", stored: ", stored)
 }
 
-// split makes the second bill a split of the first one, with its report.
+// split makes the second bill a split of the first one, and moves the potassium report to it.
 func split(b *storetest.Fixture) {
 	b.T.Helper()
 	b.Exec("UPDATE billing SET orderNumber = CASE id WHEN 400 THEN 'ORD-1' ELSE 'ORD-1~2' END WHERE id IN (400, 401)")
 	b.MoveToBill(storetest.Potassium, storetest.SecondBill)
 }
 
-// TestAnAttemptMovesWithItsReport: someone rang twice, the bill was split, and the call on the new bill ends the attempt on
-// both.
+// TestAnAttemptMovesWithItsReport: a person was called twice, then the bill was split. The call on the new bill ends
+// the attempts on both bills.
 func TestAnAttemptMovesWithItsReport(t *testing.T) {
 	b := pending(t)
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, Draft: true, Comment: "rang twice"}))
@@ -45,7 +45,7 @@ func TestAnAttemptMovesWithItsReport(t *testing.T) {
 	b.Want("the old bill, merged", attempted(b, storetest.Bill), "nothing, stored: 0")
 }
 
-// TestAnAttemptThatStaysIsKept: the attempt was about both reports of the bill, and one of them moved and was called.
+// TestAnAttemptThatStaysIsKept: the attempt was about both reports of the bill. One of them moved and was called.
 func TestAnAttemptThatStaysIsKept(t *testing.T) {
 	b := pending(t)
 	b.SetValue(storetest.Count, 1, "5.0")

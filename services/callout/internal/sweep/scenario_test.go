@@ -17,7 +17,7 @@ import (
 
 var config = sweep.Config{Interval: time.Minute, Settled: 3 * time.Minute, Lookback: time.Hour}
 
-// evaluator fails for one report.
+// evaluator fails to evaluate one report.
 type evaluator struct {
 	sweep.Evaluator
 	broken int64
@@ -60,7 +60,7 @@ func TestChangesDuringAnOutageAreFound(t *testing.T) {
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
 }
 
-// TestAReportThatFailsDelaysNoOther: it is retried in every pass, for a week.
+// TestAReportThatFailsDelaysNoOther checks that the report is retried in every pass for a week.
 func TestAReportThatFailsDelaysNoOther(t *testing.T) {
 	b, e, process := sweeper(t)
 	e.broken = storetest.Potassium

@@ -8,7 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// TestOpenBoardsShareTheirFigures for two seconds, by laboratory and by doctor of own bills.
+// TestOpenBoardsShareTheirFigures checks that boards share figures for two seconds, per laboratory and per doctor with
+// own bills.
 func TestOpenBoardsShareTheirFigures(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// statements returns how many statements work sends. The pool must have one connection.
+// statements returns the number of statements that work sends. The pool must have one connection only.
 func statements(t *testing.T, db *sql.DB, work func()) int {
 	t.Helper()
 	read := func() (n int) {
@@ -25,7 +25,7 @@ func statements(t *testing.T, db *sql.DB, work func()) int {
 	}
 	before := read()
 	work()
-	return read() - before - 1 // the second read counts itself
+	return read() - before - 1 // the second reading counts itself
 }
 
 func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
@@ -50,7 +50,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 				" VALUES (?, 12, 400, ?, 501, 66, 1, 1)", 8000+i, 8000+i)
 			exec("REPLACE INTO reportValues (id, labReportId_id, `index`, `order`, value) VALUES (?, ?, 2, 2, '7.1')", 8000+i, 8000+i)
 		}
-		clock.Advance(time.Minute) // the kept formats expire
+		clock.Advance(time.Minute) // until the cached formats expire
 		return statements(t, db, func() {
 			found, err := list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.UserDepartments, PersonID: 78})
 			if err != nil || len(found.Records) != 0 {
@@ -68,7 +68,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 	}
 }
 
-// TestAnEvaluationIsAtMostTwelveStatements, for one report and for thirty with twenty parameters each.
+// TestAnEvaluationIsAtMostTwelveStatements evaluates one report, and thirty reports with twenty parameters each.
 func TestAnEvaluationIsAtMostTwelveStatements(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -92,7 +92,8 @@ func TestAnEvaluationIsAtMostTwelveStatements(t *testing.T) {
 	}
 }
 
-// TestADuplicateDraftIsImpossible: the unique key refuses it for programs that do not take the locks, too.
+// TestADuplicateDraftIsImpossible checks that the unique key also rejects drafts of programs that do not take the
+// locks.
 func TestADuplicateDraftIsImpossible(t *testing.T) {
 	t.Parallel()
 	db := storetest.NewDatabase(t)

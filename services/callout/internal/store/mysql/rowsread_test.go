@@ -15,8 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// TestSearchesDoNotReadOtherReports: of millions of reports a few wait or changed recently. Searches for them use indexes,
-// which LegacyIndexes lists.
+// TestSearchesDoNotReadOtherReports: of millions of reports, a few wait or changed recently. Searches for them must use
+// the indexes that LegacyIndexes lists.
 func TestSearchesDoNotReadOtherReports(t *testing.T) {
 	t.Parallel()
 	const others = 3000
@@ -80,7 +80,8 @@ func TestSearchesDoNotReadOtherReports(t *testing.T) {
 	}
 }
 
-// TestAListReadsLittleOfOtherReports: all waiting reports are sorted; names, charts and limits are read for listed ones alone.
+// TestAListReadsLittleOfOtherReports: all waiting reports are sorted, but names, charts and limits are read for the
+// listed ones only.
 func TestAListReadsLittleOfOtherReports(t *testing.T) {
 	t.Parallel()
 	const more = 2000

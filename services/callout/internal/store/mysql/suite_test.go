@@ -78,7 +78,8 @@ func scoped(b *storetest.Fixture) {
 	b.Want("their own", b.Judged(13, storetest.Foreign), "7100 CALLOUT_PENDING")
 }
 
-// turnedOutWrong: the board shows the communicated values, when their audience was informed, and the call about it.
+// turnedOutWrong checks that the board shows the communicated values, when their audience was informed, and the call
+// about it.
 func turnedOutWrong(b *storetest.Fixture) {
 	shown := func(v callout.Visibility) string {
 		b.T.Helper()
@@ -138,7 +139,7 @@ func called(b *storetest.Fixture) {
 	logs, err := b.History.Logs(b.T.Context(), storetest.Lab(b.T, 12), storetest.Everything, []int64{storetest.Potassium})
 	b.Must(err)
 	b.Want("history", len(logs), 3)
-	for doctor, want := range map[int64]string{301: "1 3 1", 302: "0 0 0"} { // the bill is doctor 301's
+	for doctor, want := range map[int64]string{301: "1 3 1", 302: "0 0 0"} { // the bill belongs to doctor 301
 		own := callout.Visibility{Rule: callout.DoctorBills, PersonID: doctor}
 		latest, err := b.History.Latest(b.T.Context(), storetest.Lab(b.T, 12), own, []int64{storetest.Count, storetest.Potassium})
 		b.Must(err)
@@ -265,7 +266,7 @@ func deadlines(b *storetest.Fixture) {
 func adopted(b *storetest.Fixture) {
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
 	b.SetStatus(storetest.Potassium, callout.Pending)
-	b.SetStatus(storetest.Count, callout.Attempted) // without any value: undecided
+	b.SetStatus(storetest.Count, callout.Attempted) // without any value, so undecided
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
 	b.Want("deadline", b.Due(storetest.Potassium), "level 0, due 09:30:00")
 	b.Want("who set the state has announced it", b.Notices(), "[]")
@@ -275,7 +276,7 @@ func adopted(b *storetest.Fixture) {
 	b.Must(err)
 	b.Want("worklist", len(open.Items), 2)
 	b.Want("figures", *b.Count.Figures, "{2 0 0 0s}")
-	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Count}})) // a waiting report may be called, whatever its values are
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Count}})) // waiting reports may be called
 }
 
 func moved(b *storetest.Fixture) {
@@ -299,7 +300,7 @@ func moved(b *storetest.Fixture) {
 func forgotten(b *storetest.Fixture) {
 	b.Must(b.Sweeper.RunOnce(b.T.Context()))
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
-	b.SetStatus(storetest.Potassium, callout.Normal) // the core writes the row with the values
+	b.SetStatus(storetest.Potassium, callout.Normal) // the core writes the whole row with the values
 	b.Must(b.Sweeper.RunOnce(b.T.Context()))
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
 	left, err := mysql.Sweeps{Store: b.Store}.Unjudged(b.T.Context(), sweep.Report{}, b.Clock.Now().Add(time.Hour), 100)
@@ -324,7 +325,8 @@ func repeated(b *storetest.Fixture) {
 	b.Want("another after the time", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.8"), "CALLOUT_PENDING")
 }
 
-// decided: administrators, and users with the permission, change the settings of their laboratory within bounds.
+// decided checks that administrators, and users with the permission, can change the settings of their laboratory within
+// limits.
 func decided(b *storetest.Fixture) {
 	u := b.Decide
 	ctx, lab := b.T.Context(), storetest.Lab(b.T, 12)
@@ -418,7 +420,7 @@ func figures(b *storetest.Fixture) {
 	b.Must(err)
 	b.Want("another laboratory's worklist", len(other.Items), 0)
 	b.Want("where nothing ever waited", other.QuietSince.IsZero(), true)
-	for doctor, want := range map[int64]string{301: "09:43:00", 302: "00:00:00"} { // the bill is doctor 301's
+	for doctor, want := range map[int64]string{301: "09:43:00", 302: "00:00:00"} { // the bill belongs to doctor 301
 		b.SetValue(storetest.Count, storetest.CountIndex, "14")
 		b.Judged(12, storetest.Count)
 		own := callout.Visibility{Rule: callout.DoctorBills, PersonID: doctor}
@@ -428,7 +430,7 @@ func figures(b *storetest.Fixture) {
 	}
 }
 
-// race completes, drafts, evaluates and escalates the same bill concurrently.
+// race calls, saves drafts, evaluates and escalates concurrently on the same bill.
 func race(b *storetest.Fixture) {
 	b.Pending()
 	b.Clock.Advance(31 * time.Minute)

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-// verdict is the reason for which a file is refused, "accepted", or "tracked" for a document with tracked changes. A copy
-// of an accepted document is one of the report's, and accepted too.
+// verdict returns the reason for which a file is rejected, "accepted", or "tracked" for a document with tracked
+// changes. It checks that a copy of an accepted document has the report's id and is accepted, too.
 func verdict(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -45,7 +45,8 @@ func verdict(t *testing.T, path string) string {
 	return "accepted"
 }
 
-// compare judges every document below a folder and compares the verdicts with a table; UPDATE_GOLDEN=1 writes it.
+// compare checks every document below a folder and compares the verdicts with a table. UPDATE_GOLDEN=1 writes the
+// table.
 func compare(t *testing.T, root, table string) {
 	t.Helper()
 	var got strings.Builder
@@ -92,13 +93,13 @@ func compare(t *testing.T, root, table string) {
 	}
 }
 
-// TestRealDocuments judges documents of other programs; testdata/real/README.md says where they are from.
+// TestRealDocuments checks documents of other programs. testdata/real/README.md states their origin.
 func TestRealDocuments(t *testing.T) {
 	t.Parallel()
 	compare(t, "testdata/real", "testdata/real/verdicts.txt")
 }
 
-// TestThreeHundredDocuments judges the documents in the folder that LAB_FOREIGN_DOCUMENTS names.
+// TestThreeHundredDocuments checks the documents in the folder that LAB_FOREIGN_DOCUMENTS names.
 func TestThreeHundredDocuments(t *testing.T) {
 	t.Parallel()
 	root := os.Getenv("LAB_FOREIGN_DOCUMENTS")

@@ -12,7 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// Whatever someone uploads, the verdict does not depend on the pieces in which it arrives, and costs little memory.
+// FuzzAPDFIsJudgedAlikeInAnyPieces checks that the verdict on any file does not depend on the pieces in which it
+// arrives, and needs little memory.
 func FuzzAPDFIsJudgedAlikeInAnyPieces(f *testing.F) {
 	script := "<< /S /JavaScript /JS (app.alert(1)) >>"
 	for _, text := range []string{
@@ -39,11 +40,12 @@ func FuzzAPDFIsJudgedAlikeInAnyPieces(f *testing.F) {
 	})
 }
 
-// wordMemory is what judging a document may allocate beside some times its size: the list of content types alone may
-// have 4 MiB.
+// wordMemory is what the check of a document may allocate in addition to a multiple of its size. The list of content
+// types alone may need 4 MiB.
 const wordMemory = 32 << 20
 
-// A document is judged within bounds and without a panic, and nothing but a Word document passes.
+// FuzzAWordDocumentIsJudged checks that any file is checked within bounds and without a panic, and that only Word
+// documents are accepted.
 func FuzzAWordDocumentIsJudged(f *testing.F) {
 	for _, content := range [][]byte{
 		nil, []byte("PK\x03\x04"), []byte("PK\x05\x06" + string(make([]byte, 18))), manyEntries(100),
@@ -61,7 +63,8 @@ func FuzzAWordDocumentIsJudged(f *testing.F) {
 	})
 }
 
-// A document passes whatever its parts hold only if it has both main parts, and none is a macro or leaves the document.
+// FuzzThePartsOfAWordDocumentAreJudged checks that a document is accepted only if it has both main parts, and if none
+// of its parts is a macro or leaves the document.
 func FuzzThePartsOfAWordDocumentAreJudged(f *testing.F) {
 	f.Add("word/document.xml", `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>`,
 		"_rels/.rels", `<Relationships><Relationship Type="/officeDocument" Target="word/document.xml"/></Relationships>`, 1)
@@ -83,10 +86,10 @@ func FuzzThePartsOfAWordDocumentAreJudged(f *testing.F) {
 		} {
 			to, err := w.Create(part[0])
 			if err != nil {
-				t.Skip() // no archive has such a name
+				t.Skip() // not a valid name in an archive
 			}
 			if _, err := io.WriteString(to, part[1]); err != nil {
-				t.Skip() // a folder with content
+				t.Skip() // a folder cannot have content
 			}
 		}
 		if err := w.Close(); err != nil {
@@ -109,7 +112,7 @@ func FuzzThePartsOfAWordDocumentAreJudged(f *testing.F) {
 	})
 }
 
-// Whatever a part holds, it is read within bounds and without a panic.
+// FuzzAnyXMLIsReadInBoundedMemory checks that any content of a part is read within bounds and without a panic.
 func FuzzAnyXMLIsReadInBoundedMemory(f *testing.F) {
 	for _, text := range []string{
 		"<a/>", "<a><b c='1'>x</b></a>", `<?xml version="1.0"?><!-- c --><w:document xmlns:w="urn:w"><![CDATA[<]]>&amp;&#65;</w:document>`,

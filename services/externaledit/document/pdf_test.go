@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// scan writes the content in pieces of n bytes.
+// scan writes the content to a scanner in pieces of n bytes.
 func scan(content []byte, n int) error {
 	scanner := &document.PDFScanner{}
 	for len(content) > 0 {
@@ -36,7 +36,7 @@ func deflated(text string) string {
 	return b.String()
 }
 
-// packed is an object stream with further entries of its dictionary.
+// packed returns an object stream with additional entries in its dictionary.
 func packed(entries, data string) string {
 	first := 4
 	if strings.HasPrefix(data, "6") {
@@ -48,7 +48,7 @@ func packed(entries, data string) string {
 	return fmt.Sprintf("5 0 obj <</Type/ObjStm/N 1%s/Length %d>>\nstream\n%s\nendstream endobj", entries, len(data), data)
 }
 
-// storedFirst deflates text of which the beginning stays readable.
+// storedFirst deflates text after begin, which is stored uncompressed and so stays readable.
 func storedFirst(begin, text string) string {
 	var b bytes.Buffer
 	b.WriteString("\x78\x01\x00" + string([]byte{byte(len(begin)), 0, ^byte(len(begin)), 255}) + begin)
@@ -63,7 +63,7 @@ func objectStream(text string) string {
 	return fmt.Sprintf("5 0 obj <</Filter /FlateDecode /Type /ObjStm /N 1 /First 4 /Length %d>>\nstream\r\n%s\nendstream endobj", len(data), data)
 }
 
-// noise is bytes as pictures have them, with everything but the names that matter.
+// noise returns n bytes like those of a picture, which contain everything except relevant names.
 func noise(n int) string {
 	dice, b := rand.New(rand.NewPCG(1, 2)), make([]byte, n)
 	for i := range b {
@@ -150,8 +150,8 @@ func TestPDFs(t *testing.T) {
 		t.Errorf("without its end: %q", got)
 	}
 	for text, want := range map[string]string{
-		"%PDF-1.7\n%%EOF": "PDF_INCOMPLETE", // no object
-		"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\n%%EOF" + strings.Repeat("\x00", 5000):                  "", // a scanner's
+		"%PDF-1.7\n%%EOF": "PDF_INCOMPLETE", // without an object
+		"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\n%%EOF" + strings.Repeat("\x00", 5000):                  "", // scanned
 		"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\nstartxref\n9\n":                                        "",
 		"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\n%%EOF\n2 0 obj <</Length 9000>>stream\nan update, cut": "PDF_INCOMPLETE",
 	} {
@@ -168,7 +168,8 @@ func TestAScannerMayBeFedByteByByte(t *testing.T) {
 	}
 }
 
-// TestTheCheckOfAPDFIsLinear has a file of nothing but announced object streams, which used to cost the square of its size.
+// TestTheCheckOfAPDFIsLinear checks a file that consists of the beginnings of object streams. Its check once took the
+// square of its size.
 func TestTheCheckOfAPDFIsLinear(t *testing.T) {
 	t.Parallel()
 	took := func(unit string) time.Duration {

@@ -21,7 +21,7 @@ const (
 	wordType    = "application/vnd.openxmlformats-officedocument.wordprocessingml."
 )
 
-// override is the list of content types with further parts.
+// override returns the list of content types with additional parts.
 func override(pairs ...string) string {
 	list := storetest.Parts("")[0][1]
 	for i := 0; i < len(pairs); i += 2 {
@@ -30,13 +30,13 @@ func override(pairs ...string) string {
 	return list
 }
 
-// external is a part of relationships with one out of the package.
+// external returns a relationships part with one external relationship.
 func external(kind, target string) string {
 	return `<Relationships xmlns="` + relsSpace + `"><Relationship Id="rId1" Type="` + officeSpace + "/" + kind +
 		`" Target="` + target + `" TargetMode="External"/></Relationships>`
 }
 
-// document2 is a document as Word Online names its parts.
+// document2 returns a document whose main part is named as Word Online names it.
 func document2(t *testing.T, kind string) []byte {
 	return storetest.Docx(t, "", "word/document.xml", "-",
 		"[Content_Types].xml", override("/word/document2.xml", wordType+kind),
@@ -45,13 +45,13 @@ func document2(t *testing.T, kind string) []byte {
 		"word/document2.xml", `<w:document xmlns:w="`+wordSpace+`"/>`)
 }
 
-// merging is a document into which Word merges a file.
+// merging returns a document into which Word merges a file.
 func merging(t *testing.T, name, content string) []byte {
 	return storetest.Docx(t, "x", "word/"+name, content, "word/_rels/document.xml.rels", `<Relationships xmlns="`+relsSpace+
 		`"><Relationship Id="r" Type="`+officeSpace+`/aFChunk" Target="`+name+`"/></Relationships>`)
 }
 
-// strictDocument is a document that was saved as "Strict Open XML".
+// strictDocument returns a document saved as "Strict Open XML".
 func strictDocument(t *testing.T) []byte {
 	return storetest.Docx(t, "", "_rels/.rels", `<Relationships xmlns="`+relsSpace+`"><Relationship Id="x" Type="`+
 		strictSpace+`/officeDocument" Target="word/document.xml"/></Relationships>`, "word/document.xml",
@@ -235,7 +235,7 @@ func TestTrackedChangesAreFoundInEveryPart(t *testing.T) {
 	}
 }
 
-// partsOf returns the content of all parts.
+// partsOf returns the content of all parts by name.
 func partsOf(t *testing.T, content []byte) map[string]string {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))

@@ -32,7 +32,7 @@ func checkWord(content []byte) error {
 	return err
 }
 
-// rawZip writes an archive whose headers the test chooses.
+// rawZip returns an archive whose headers the test can change.
 func rawZip(t *testing.T, change func(*zip.FileHeader), name string, content []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -55,7 +55,7 @@ func TestWordDocuments(t *testing.T) {
 	nested := string(storetest.Docx(t, "inner"))
 	archive := string(rawZip(t, func(*zip.FileHeader) {}, "setup.exe", []byte("MZ")))
 	flip := storetest.Docx(t, strings.Repeat("some text ", 300))
-	flip[60] ^= 0xff // inside the first part
+	flip[60] ^= 0xff // a byte inside the first part
 	for name, c := range map[string]struct {
 		content []byte
 		want    string
@@ -88,7 +88,7 @@ func TestWordDocuments(t *testing.T) {
 	}
 }
 
-// TestPrefixesAreLimited: thousands of prefixes in scope are no document's.
+// TestPrefixesAreLimited checks that thousands of prefixes in scope are rejected; real documents have few.
 func TestPrefixesAreLimited(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{200: "", 4000: "WORD_DAMAGED"} {
@@ -106,7 +106,7 @@ func TestPrefixesAreLimited(t *testing.T) {
 	}
 }
 
-// TestAPartOfAnotherSizeThanItsHeaderSaysIsDamage: a bomb cannot pass for a small part.
+// TestAPartOfAnotherSizeThanItsHeaderSaysIsDamage checks that a bomb cannot pass as a small part.
 func TestAPartOfAnotherSizeThanItsHeaderSaysIsDamage(t *testing.T) {
 	t.Parallel()
 	content := storetest.Docx(t, "x", "word/media/a.bmp", strings.Repeat("\x00", 80<<20))
@@ -139,7 +139,7 @@ func TestAPartOfAnotherSizeThanItsHeaderSaysIsDamage(t *testing.T) {
 	}
 }
 
-// TestContentTypesAreLimited: names and types in the list have a length limit, also in an embedded document.
+// TestContentTypesAreLimited checks the maximum length of names and types in the list, also in an embedded document.
 func TestContentTypesAreLimited(t *testing.T) {
 	t.Parallel()
 	list := func(n, length int) []byte {
@@ -220,7 +220,7 @@ func TestNamesTypesAndHeads(t *testing.T) {
 	}
 }
 
-// manyEntries is an archive whose list of parts has n entries and nothing behind them.
+// manyEntries returns an archive whose list of parts has n entries without content.
 func manyEntries(n int) []byte {
 	header := []byte("PK\x03\x04" + strings.Repeat("\x00", 26))
 	entry := append([]byte("PK\x01\x02"), make([]byte, 42)...)
@@ -234,7 +234,7 @@ func manyEntries(n int) []byte {
 	return slices.Concat(header, bytes.Repeat(entry, n), end)
 }
 
-// TestTheListOfPartsIsLimitedBeforeItIsRead: 48 MiB of entries cost the process less than 20 MiB.
+// TestTheListOfPartsIsLimitedBeforeItIsRead checks that 48 MiB of entries cost less than 20 MiB of memory.
 func TestTheListOfPartsIsLimitedBeforeItIsRead(t *testing.T) {
 	file := manyEntries(1_000_000)
 	var before, after runtime.MemStats

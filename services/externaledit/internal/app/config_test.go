@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/app"
 )
 
-// required are the variables without which the service does not start.
+// required returns the variables without which the service does not start.
 func required() []string {
 	return []string{
 		"EXTERNAL_EDIT_BLOB_URL=file:///var/lib/lab/objects", "EXTERNAL_EDIT_BLOB_PUBLIC_URL=http://127.0.0.1:8012/files",
@@ -17,8 +17,8 @@ func required() []string {
 	}
 }
 
-// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: change README.md and the
-// golden file with it.
+// TestThePrintedSettingsAreTheDocumentedOnes fails if a variable or a default changed. Then update README.md and the
+// golden file.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	cfg, err := app.Service.Load(required())

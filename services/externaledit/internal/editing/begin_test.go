@@ -25,7 +25,8 @@ type quiet struct{}
 
 func (quiet) Swept(string, int) {}
 
-// TestASessionBeginsWithACopyThatNamesItsReport: the copy is another object, and goes some time after the link to it.
+// TestASessionBeginsWithACopyThatNamesItsReport checks that the copy is an object of its own, and is deleted some time
+// after the link to it has expired.
 func TestASessionBeginsWithACopyThatNamesItsReport(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -33,7 +34,7 @@ func TestASessionBeginsWithACopyThatNamesItsReport(t *testing.T) {
 	b.files.Add("templates/t.docx", template)
 	in := b.creation(77)
 	in.Key = "once"
-	first, again := b.mustCreate(in), b.mustCreate(in) // the first answer was lost
+	first, again := b.mustCreate(in), b.mustCreate(in) // as if the first response was lost
 	if first.ID != again.ID {
 		t.Errorf("sessions %d and %d", first.ID, again.ID)
 	}
@@ -57,7 +58,7 @@ func TestASessionBeginsWithACopyThatNamesItsReport(t *testing.T) {
 	for _, c := range []struct {
 		after time.Duration
 		gone  int
-	}{{15 * time.Minute, 0}, {6 * time.Minute, 1}} { // the test's ids are all the same
+	}{{15 * time.Minute, 0}, {6 * time.Minute, 1}} { // one file, because all ids in the test are equal
 		b.clock.Advance(c.after)
 		if err := sweeper.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)
@@ -68,7 +69,7 @@ func TestASessionBeginsWithACopyThatNamesItsReport(t *testing.T) {
 	}
 }
 
-// failing stores nothing.
+// failing is a file store in which Put fails.
 type failing struct{ *storetest.Files }
 
 var errStore = apperr.New(apperr.Unavailable, "FILE_STORE_UNAVAILABLE", "try again")
@@ -77,7 +78,8 @@ func (failing) Put(context.Context, authn.LabScope, string, string, io.Reader) (
 	return 0, errStore
 }
 
-// TestAStoreThatFailsAfterTheSessionWasOpened: the session is there, and the repeated request continues with it.
+// TestAStoreThatFailsAfterTheSessionWasOpened checks that the session exists, and that the repeated request continues
+// it.
 func TestAStoreThatFailsAfterTheSessionWasOpened(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -95,7 +97,8 @@ func TestAStoreThatFailsAfterTheSessionWasOpened(t *testing.T) {
 	}
 }
 
-// TestThePagesSessionIsContinuedByItsAuthorsClient, once: a session in use is another machine's.
+// TestThePagesSessionIsContinuedByItsAuthorsClient checks that this works once: a session in use belongs to the client
+// of another computer.
 func TestThePagesSessionIsContinuedByItsAuthorsClient(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -132,7 +135,7 @@ func TestThePagesSessionIsContinuedByItsAuthorsClient(t *testing.T) {
 	}
 }
 
-// TestARequestWithoutAKeyLeavesTheSessionUnused: it cannot be repeated after a lost response otherwise.
+// TestARequestWithoutAKeyLeavesTheSessionUnused checks that such a request can be repeated after a lost response.
 func TestARequestWithoutAKeyLeavesTheSessionUnused(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -149,7 +152,7 @@ func TestARequestWithoutAKeyLeavesTheSessionUnused(t *testing.T) {
 	}
 }
 
-// TestTheTemplateDoesNotMatterForAReportWithASave: it may have been disabled since.
+// TestTheTemplateDoesNotMatterForAReportWithASave checks that the template may have been disabled since.
 func TestTheTemplateDoesNotMatterForAReportWithASave(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

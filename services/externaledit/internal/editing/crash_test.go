@@ -24,8 +24,8 @@ import (
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// TestACrashOfTheCreation dies before each statement, and with each answer lost: the repeated request gets one session and
-// a copy of the document, and no copy outlives its link for long.
+// TestACrashOfTheCreation crashes before each statement, and with each response lost. The repeated request must get one
+// session and a copy of the document, and no copy may exist long after its link has expired.
 func TestACrashOfTheCreation(t *testing.T) {
 	t.Parallel()
 	var db *sql.DB

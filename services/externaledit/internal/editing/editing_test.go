@@ -119,7 +119,7 @@ func TestASessionFromCreationToEnd(t *testing.T) {
 	if err := b.End(t.Context(), b.scope, created.ID, session.Author{ID: 78}); !errors.Is(err, session.ErrNotAuthor) {
 		t.Errorf("someone else: %v", err)
 	}
-	for range 2 { // the first answer may be lost
+	for range 2 { // the response to the first call may be lost
 		if err := b.End(t.Context(), b.scope, created.ID, session.Author{ID: 77}); err != nil {
 			t.Error(err)
 		}
@@ -213,7 +213,7 @@ func TestAnAdministratorEndsWhoeversSession(t *testing.T) {
 	if err := b.Terminate(t.Context(), other); !errors.Is(err, session.ErrNoSession) {
 		t.Errorf("of another laboratory: %v", err)
 	}
-	for range 2 { // the first answer may be lost
+	for range 2 { // the response to the first call may be lost
 		if err := b.Terminate(t.Context(), in); err != nil {
 			t.Error(err)
 		}
@@ -275,15 +275,15 @@ func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 	if _, _, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID); !apperr.Is(err, apperr.Forbidden) {
 		t.Errorf("a sign of life too late: %v", err)
 	}
-	b.mustCreate(b.creation(78)) // no one has to wait for a sweeper
+	b.mustCreate(b.creation(78)) // without waiting for the sweeper
 	want := []string{"session_created", "session_ended expired", "session_created"}
 	if diff := cmp.Diff(want, b.events()); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestASessionEndsWithThePermissionOfItsAuthor has a list of users that knew the author when the session began. Of one
-// whom it never knew it says nothing.
+// TestASessionEndsWithThePermissionOfItsAuthor checks that a session ends when the list of users no longer permits its
+// author to edit, and that the list does not decide about an author whom it did not permit when the session began.
 func TestASessionEndsWithThePermissionOfItsAuthor(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{true, false} {

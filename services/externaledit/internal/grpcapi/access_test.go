@@ -29,7 +29,7 @@ const ttl = 8 * time.Hour
 
 var lifetime = session.Lifetime{Idle: ttl, Most: 24 * time.Hour}
 
-// lenient limits, counts and watches nothing.
+// lenient is a fake that permits everything and counts nothing.
 type lenient struct{}
 
 func (lenient) Create(context.Context, authn.Principal) error   { return nil }
@@ -49,7 +49,7 @@ func (lenient) Seal(config.Secret) []byte                       { return nil }
 func (lenient) Renewed([]byte, config.Secret) []byte            { return nil }
 func (lenient) Mint(*session.Session) (string, error)           { return "token", nil }
 
-// watched is called for what is watched; nothing happens on its own.
+// watched is a fake Watcher that calls the function. nil watches nothing.
 type watched func(send func(watch.Entry) error) error
 
 func (w watched) Watch(_ context.Context, _ authn.LabScope, _ int64, _ string, send func(watch.Entry) error) error {
@@ -59,7 +59,7 @@ func (w watched) Watch(_ context.Context, _ authn.LabScope, _ int64, _ string, s
 	return w(send)
 }
 
-// desk is a server over stores in memory with a session of report 7001, whose bill is doctor 301's.
+// desk is a server over test stores with a session of report 7001, whose bill belongs to doctor 301.
 type desk struct {
 	*Server
 	t       *testing.T
@@ -97,7 +97,7 @@ func newDesk(t *testing.T) *desk {
 	return d
 }
 
-// events is a stream of a reader.
+// events is the event stream of a reader.
 type events struct {
 	grpc.ServerStream
 	ctx context.Context
@@ -122,7 +122,7 @@ func (s saving) Recv() (*externaleditv1.UploadFilesRequest, error) {
 
 func (s saving) RecvMsg(any) error { return errors.New("the form ends early") }
 
-// paths are everything that is asked for about the report and its session.
+// paths returns all operations on the report and its session.
 func (d *desk) paths() map[string]func(context.Context) error {
 	id := d.session.ID
 	return map[string]func(context.Context) error{
@@ -160,7 +160,7 @@ func (d *desk) paths() map[string]func(context.Context) error {
 
 func (d *desk) as(p authn.Principal) context.Context { return authn.NewContext(d.t.Context(), p) }
 
-// holder is who presents the session's token.
+// holder returns the context of a caller with the session's token.
 func (d *desk) holder() context.Context {
 	return d.as(authn.Principal{Kind: authn.Bearer, LabID: 12, LabUserID: d.session.Author.ID, Grant: session.Grant{
 		SessionID: d.session.ID, ReportID: 7001, Author: d.session.Author, TokenID: d.session.TokenID,
@@ -172,8 +172,8 @@ func (d *desk) end(ctx context.Context) error {
 	return err
 }
 
-// TestATokenOpensNothingAfterItsSessionEnded tries every path after every way in which a session ends. The end itself
-// may be repeated.
+// TestATokenOpensNothingAfterItsSessionEnded calls every operation after every way in which a session can end. Only
+// ending the session may be repeated.
 func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 	t.Parallel()
 	admin := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 79,
@@ -215,7 +215,7 @@ func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 	}
 }
 
-// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches; a user's stream continues.
+// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches. A user's stream continues.
 func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -238,7 +238,7 @@ func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 	}
 }
 
-// TestATokenThatExpiredBeforeItsSessionIsToBeReplaced has a session that lives on by a newer token.
+// TestATokenThatExpiredBeforeItsSessionIsToBeReplaced covers a session that continues with a newer token.
 func TestATokenThatExpiredBeforeItsSessionIsToBeReplaced(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -286,7 +286,7 @@ func TestAReferringDoctorSeesReportsOfOwnBillsAlone(t *testing.T) {
 	}
 }
 
-// TestADoctorHoldsASession is doctor 301, while laboratory user 301 is someone else.
+// TestADoctorHoldsASession uses doctor 301 and lab user 301, who is another person.
 func TestADoctorHoldsASession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -12,7 +12,7 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-// wire is a stream of messages as they arrive.
+// wire is a stream of received messages.
 type wire struct {
 	uploadStream
 	messages [][]byte
@@ -54,7 +54,7 @@ func TestAPartIsItsOwnBytes(t *testing.T) {
 	f := sent(t, file("a"), "first ", "", "part", file("b"), "read in", " part", "never read", file("c"), file("d"), "end")
 	for _, want := range []struct {
 		field, text string
-		read        int // bytes, -1: all
+		read        int // number of bytes; -1: all
 	}{{"a", "first part", -1}, {"b", "rea", 3}, {"c", "", -1}, {"d", "end", -1}} {
 		part, err := f.Next()
 		if err != nil {

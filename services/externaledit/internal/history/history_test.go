@@ -24,7 +24,7 @@ type counters struct{ restored, expired int }
 func (c *counters) Restored()               { c.restored++ }
 func (c *counters) Ended(session.EndReason) { c.expired++ }
 
-// saved is a report with two saves in a session that is still open.
+// saved returns a report with two saves in a session that is still open.
 func saved(t *testing.T) (*storetest.Database, session.Session, []session.Revision) {
 	t.Helper()
 	store, scope := storetest.New(t, clock.Fixed(storetest.Now)), storetest.Scope(t, 12)
@@ -65,8 +65,8 @@ func TestAnEarlierSaveIsRestoredOnce(t *testing.T) {
 	if _, err := u.Restore(t.Context(), in); !apperr.Is(err, apperr.Conflict) {
 		t.Errorf("while someone edits: %v", err)
 	}
-	clock.Advance(2 * time.Hour) // the session expired and no one closed it
-	for range 2 {                // the first answer may be lost
+	clock.Advance(2 * time.Hour) // the session has expired but was not closed
+	for range 2 {                // the response to the first call may be lost
 		got, err := u.Restore(t.Context(), in)
 		if err != nil || got.Number != 3 || got.RestoredFrom != revisions[0].ID || got.UploadedBy.ID != 79 {
 			t.Errorf("%+v %v", got, err)
@@ -115,7 +115,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 	}
 }
 
-// answers is what the login may do when it is asked again.
+// answers is a fake that returns whether the login may restore.
 type answers struct {
 	may bool
 	err error
@@ -125,16 +125,17 @@ func (a answers) MayRestore(context.Context, authn.LabScope, config.Secret, sess
 	return a.may, a.err
 }
 
-// TestARestoreAsksAgainForTheRight: the list of users decides when it has permissions of the user, and else the login.
+// TestARestoreAsksAgainForTheRight checks that the list of users decides if it has permissions of the user, and
+// otherwise the login.
 func TestARestoreAsksAgainForTheRight(t *testing.T) {
 	t.Parallel()
 	unavailable := apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE", "try again")
 	for name, c := range map[string]struct {
-		listed *bool // may edit, but not take over
+		listed *bool // has permission to edit, but not to take over
 		login  config.Secret
 		answer answers
 		admin  bool
-		want   apperr.Kind // Internal: restored
+		want   apperr.Kind // Internal means restored
 	}{
 		"the login may":                         {nil, "s", answers{may: true}, false, apperr.Internal},
 		"the login was withdrawn":               {nil, "s", answers{}, false, apperr.Forbidden},

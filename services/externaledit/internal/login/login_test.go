@@ -16,7 +16,7 @@ import (
 
 const older, newer = "oooooooooooooooooooooooooooooooo", "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"
 
-// users holds the logins; one that is missing has ended.
+// users are the active logins.
 type users map[config.Secret]authn.Principal
 
 var errCache = apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE", "try again")

@@ -44,7 +44,7 @@ func TestASessionEndsOnce(t *testing.T) {
 func TestASignOfLifeNeverShortensASession(t *testing.T) {
 	t.Parallel()
 	s := opened()
-	s.Extend(now, session.Lifetime{Idle: time.Minute, Most: day}) // a shorter setting since it was opened
+	s.Extend(now, session.Lifetime{Idle: time.Minute, Most: day}) // shorter than when the session was opened
 	if !s.ExpiresAt.Equal(now.Add(time.Hour)) {
 		t.Errorf("expires at %v", s.ExpiresAt)
 	}
@@ -54,7 +54,7 @@ func TestASignOfLifeNeverShortensASession(t *testing.T) {
 	}
 }
 
-// TestTimesAreThoseOfTheLaboratory in what the author reads.
+// TestTimesAreThoseOfTheLaboratory covers the times in texts for authors.
 func TestTimesAreThoseOfTheLaboratory(t *testing.T) {
 	t.Parallel()
 	for zone, want := range map[string]string{

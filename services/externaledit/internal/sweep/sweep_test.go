@@ -32,7 +32,7 @@ func (quiet) Created()                {}
 func (quiet) Refused()                {}
 func (quiet) Ended(session.EndReason) {}
 
-// failing cannot close the session of one report.
+// failing fails to close the session of one report.
 type failing struct {
 	sweep.Sessions
 	report int64
@@ -47,7 +47,7 @@ func (f failing) CloseExpired(ctx context.Context, scope authn.LabScope, reportI
 	return f.Sessions.CloseExpired(ctx, scope, reportID)
 }
 
-// A session whose report was deleted is closed like the others, and one that fails stops neither.
+// A session whose report was deleted is closed like the others. A session that cannot be closed does not stop them.
 func TestExpiredSessionsAreClosedWhateverBecameOfTheirReports(t *testing.T) {
 	t.Parallel()
 	const kept, deleted, broken = 7001, 7002, 7003

@@ -6,8 +6,9 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// TestCrashBeforeEveryStep kills the process before each step of a save that follows another. What is linked is always
-// one save's pair, a save that was acknowledged is linked, and the sweeper finds every file that belongs to no one.
+// TestCrashBeforeEveryStep aborts the process before each step of a save that follows another save. The linked files
+// must always belong to one save, an acknowledged save must be linked, and the sweeper must find every file that
+// belongs to no save.
 func TestCrashBeforeEveryStep(t *testing.T) {
 	t.Parallel()
 	for step := 1; ; step++ {

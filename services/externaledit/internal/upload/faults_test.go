@@ -13,11 +13,12 @@ import (
 
 var errBoom = errors.New("boom")
 
-// faultyFiles is a file store of which single operations fail.
+// faultyFiles is a file store in which some operations fail.
 type faultyFiles struct {
 	upload.Files
-	refuse, lose string // parts of keys: nothing is stored, or it is and the answer is lost
-	keep         bool   // nothing can be deleted
+	// Suffixes of keys: with refuse, Put stores nothing; with lose, it stores the object and returns an error.
+	refuse, lose string
+	keep         bool // Delete fails
 }
 
 func (f faultyFiles) Put(
@@ -41,12 +42,12 @@ func (f faultyFiles) Delete(ctx context.Context, scope authn.LabScope, key strin
 	return f.Files.Delete(ctx, scope, key)
 }
 
-// faultyReports is a database of which the nth transaction fails.
+// faultyReports is a database in which one transaction fails.
 type faultyReports struct {
 	upload.Reports
 	n      *int
-	gone   int // this transaction is rolled back
-	lost   int // this one is committed and the answer is lost
+	gone   int // number of the transaction that is rolled back
+	lost   int // number of the transaction that is committed but returns an error
 	silent bool
 }
 
@@ -72,7 +73,7 @@ func (r faultyReports) Abandon(ctx context.Context, scope authn.LabScope, id int
 	return r.Reports.Abandon(ctx, scope, id)
 }
 
-// The transactions of a save.
+// Numbers of the transactions of a save.
 const (
 	announcing = 1
 	linking    = 2
@@ -83,7 +84,7 @@ func TestFaultsOfTheStores(t *testing.T) {
 	for name, c := range map[string]struct {
 		files   faultyFiles
 		reports faultyReports
-		saved   bool   // the caller hears of success
+		saved   bool   // the caller gets no error
 		linked  string // "" stands for previous
 	}{
 		"the store refuses the Word file":               {files: faultyFiles{refuse: ".docx"}},

@@ -30,7 +30,7 @@ const (
 
 var lifetime = session.Lifetime{Idle: ttl, Most: 24 * time.Hour}
 
-// fixture is report 7001 with an open session, with its files in memory.
+// fixture has report 7001 with an open session, and files in memory.
 type fixture struct {
 	t       *testing.T
 	store   *storetest.Database
@@ -47,7 +47,8 @@ func newFixture(t *testing.T, changes ...func(*session.Session)) *fixture {
 	return newFixtureOn(t, storetest.New(t, c), c, changes...)
 }
 
-// inBubble runs a test in virtual time, with a pool of its own: what is in the bubble may not wait for what is outside.
+// inBubble runs a test in virtual time. The test has its own connection pool, because goroutines in the bubble must not
+// wait for goroutines outside.
 func inBubble(t *testing.T, run func(*testing.T, *fixture)) {
 	t.Helper()
 	dsn := storetest.NewDSN(t)
@@ -89,7 +90,7 @@ func (quiet) Created()                            {}
 func (quiet) Refused()                            {}
 func (quiet) Ended(session.EndReason)             {}
 
-// useCase is a process over the given ways to the stores.
+// useCase returns the use case of a process that reaches the stores through reports and files.
 func (b *fixture) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
 	return upload.New(upload.Deps{
 		Reports: reports, Files: files, Limits: quiet{}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {}, Counters: quiet{},
@@ -108,7 +109,7 @@ func (b *fixture) save(u *upload.UseCase, form upload.Form) (session.Files, erro
 	return saved.Files, err
 }
 
-// sweep plays the sweeper of a living process, long after.
+// sweep runs the sweeper of another process an hour later.
 func (b *fixture) sweep() {
 	b.t.Helper()
 	b.clock.Advance(time.Hour)
@@ -126,7 +127,7 @@ func (b *fixture) sweeper(keep session.Retention) *sweep.Sweeper {
 	})
 }
 
-// linked returns the report's pair and the save that both files say they are, after it checked that they belong together.
+// linked returns the report's files and the text that they contain, after checking that both belong to one save.
 func (b *fixture) linked() (session.Files, string) {
 	b.t.Helper()
 	report, err := b.store.Report(b.t.Context(), b.scope, reportID)
@@ -176,10 +177,10 @@ func (b *fixture) wantNothingLeft(what string) {
 	}
 }
 
-// form is a form in memory.
+// form is a multipart form in memory.
 type form struct {
 	parts []upload.Part
-	end   error // instead of io.EOF
+	end   error // error to return at the end instead of io.EOF
 }
 
 func (f *form) Next() (upload.Part, error) {
@@ -199,7 +200,7 @@ func part(kind document.Kind, content []byte) upload.Part {
 		Body: bytes.NewReader(content)}
 }
 
-// saying is a good pair of files that both say text.
+// saying returns a form with two valid files that contain text.
 func saying(t testing.TB, text string) *form {
 	return &form{parts: []upload.Part{
 		part(document.Word, storetest.Docx(t, text)), part(document.PDF, storetest.PDF("% says "+text)),

@@ -15,24 +15,24 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// schedule lets one step at a time happen, of whichever goroutine the dice choose.
+// schedule runs one step at a time, of a randomly chosen goroutine.
 type schedule struct {
 	dice    *rand.Rand
 	waiting chan chan struct{}
 }
 
-// step waits for its turn.
+// step blocks until the schedule lets the caller continue.
 func (s *schedule) step() {
 	turn := make(chan struct{})
 	s.waiting <- turn
 	<-turn
 }
 
-// run gives turns until everybody is done.
+// run lets waiting goroutines continue, one at a time, until all have ended.
 func (s *schedule) run(done <-chan struct{}) {
 	var queue []chan struct{}
 	for {
-		synctest.Wait() // everybody waits for a turn, or is done
+		synctest.Wait() // until all goroutines wait in step or have ended
 		for more := true; more; {
 			select {
 			case turn := <-s.waiting:
@@ -54,13 +54,13 @@ func (s *schedule) run(done <-chan struct{}) {
 type scheduledReports struct {
 	upload.Reports
 	s *schedule
-	// lose has the answers of some commits lost.
+	// lose makes some commits succeed but return an error.
 	lose bool
-	// number is that of the upload, once it is announced.
+	// number is set to the number of the upload when it is announced.
 	number *int64
 }
 
-// numbered tells the number that an upload is announced with.
+// numbered records the number with which an upload is announced.
 type numbered struct {
 	upload.Locked
 	number *int64
@@ -121,7 +121,7 @@ func (f scheduledFiles) Delete(ctx context.Context, scope authn.LabScope, key st
 	return f.Files.Delete(ctx, scope, key)
 }
 
-// outcome is what the client of one upload heard.
+// outcome is the result that the client of one upload got.
 type outcome struct {
 	number int64
 	text   string
@@ -129,8 +129,8 @@ type outcome struct {
 	err    error
 }
 
-// TestTwoHundredInterleavings plays uploads, an end of the session and faults in random order. There are two texts, so that
-// a text comes again around another.
+// TestTwoHundredInterleavings runs uploads, an end of the session and faults in random order. There are only two texts,
+// so that a text is saved again after the other.
 func TestTwoHundredInterleavings(t *testing.T) {
 	t.Parallel()
 	seed := uint64(20261122)
@@ -184,8 +184,9 @@ func interleave(t *testing.T, b *fixture, dice *rand.Rand) {
 	b.wantNothingLeft("after the sweeper")
 }
 
-// wantNewestAcknowledged checks that the linked pair says what the newest acknowledged save said, unless a newer one was
-// linked without an answer, that it is the newest revision's, and that every acknowledged save is among the revisions.
+// wantNewestAcknowledged checks that the linked files contain the text of the newest acknowledged save, unless a newer
+// one was linked although its client got an error. It also checks that they are those of the newest revision, and that
+// every acknowledged save has a revision.
 func (b *fixture) wantNewestAcknowledged(heard []outcome) {
 	b.t.Helper()
 	linked, said := b.linked()

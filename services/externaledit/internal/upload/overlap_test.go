@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// gated is a form whose second part waits for the gate.
+// gated is a form whose second part is delayed until the gate is opened.
 type gated struct {
 	upload.Form
 	parts      int
@@ -30,8 +30,8 @@ func (g *gated) Next() (upload.Part, error) {
 	return g.Form.Next()
 }
 
-// TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile saves A, then B on a slow line, then A again, which arrives first: B
-// was undone, and must not be what the report ends with.
+// TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile saves A, then B on a slow line, then A again, which arrives
+// first. B was undone by the author, so the report must end with A.
 func TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -59,8 +59,8 @@ func TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile(t *testing.T) {
 	b.wantNothingLeft("after an overtaken save")
 }
 
-// TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted has a process that was suspended, or could not reach the
-// database, while its PDF was on the way.
+// TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted covers a process that was suspended, or could not reach the
+// database, while it received the PDF.
 func TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -78,7 +78,7 @@ func TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted(t *testing.T) {
 	b.wantNothingLeft("after the upload ended")
 }
 
-// slowDisk takes the whole Word document and is done with it only when the PDF arrives.
+// slowDisk reads the whole Word document but returns only when the PDF arrives.
 type slowDisk struct {
 	upload.Files
 	pdf chan struct{}
@@ -92,7 +92,7 @@ func (f slowDisk) Put(
 		return f.Files.Put(ctx, scope, key, contentType, source)
 	}
 	n, err := f.Files.Put(ctx, scope, key, contentType, source)
-	if m, _ := source.Read(make([]byte, 1)); m > 0 { // as stores do that look twice for the end
+	if m, _ := source.Read(make([]byte, 1)); m > 0 { // some stores read again after the end
 		panic("the Word document continues in the next part")
 	}
 	select {
@@ -103,7 +103,7 @@ func (f slowDisk) Put(
 	return n, err
 }
 
-// The PDF does not wait for the disk to have the Word document.
+// TestThePDFArrivesWhileTheWordDocumentIsStored checks that the PDF is received before the Word document is on disk.
 func TestThePDFArrivesWhileTheWordDocumentIsStored(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, b *fixture) {
@@ -116,7 +116,7 @@ func TestThePDFArrivesWhileTheWordDocumentIsStored(t *testing.T) {
 	})
 }
 
-// damaged is a store whose file makes the check of the Word document panic.
+// damaged is a store with a file that makes the check of the Word document panic.
 type damaged struct{ upload.Files }
 
 func (damaged) Open(context.Context, authn.LabScope, string, int64, int64) (io.ReadCloser, error) {

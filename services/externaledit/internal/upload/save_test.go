@@ -66,7 +66,7 @@ func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
 	b.wantNothingLeft("after a repeated save")
 }
 
-// TestARetryWithAnotherPDFIsOneRevision: the answer was lost, and LibreOffice converted the same document once more.
+// TestARetryWithAnotherPDFIsOneRevision: the response was lost, and LibreOffice converted the same document again.
 func TestARetryWithAnotherPDFIsOneRevision(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -230,7 +230,7 @@ func TestATokenOfAnotherSessionIsRefused(t *testing.T) {
 	b.wantNothingLeft("refused tokens")
 }
 
-// TestOldSavesGoWithTheirFiles keeps the two newest saves of a report.
+// TestOldSavesGoWithTheirFiles sets a retention of the two newest saves.
 func TestOldSavesGoWithTheirFiles(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -256,8 +256,8 @@ func TestOldSavesGoWithTheirFiles(t *testing.T) {
 	}
 }
 
-// TestAnAuthorWhosePermissionWasWithdrawnSavesNothing: the save asks the list of users, not only the heartbeat, before it
-// begins and before it is linked.
+// TestAnAuthorWhosePermissionWasWithdrawnSavesNothing checks that a save reads the list of users before it begins and
+// before it is linked; it does not rely on the heartbeat.
 func TestAnAuthorWhosePermissionWasWithdrawnSavesNothing(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, func(s *session.Session) { s.Listed = true })
@@ -279,7 +279,7 @@ func TestAnAuthorWhosePermissionWasWithdrawnSavesNothing(t *testing.T) {
 	}
 }
 
-// answers is what the login of a session may do.
+// answers is a fake that returns whether the login of a session may edit.
 type answers struct {
 	may bool
 	err error
@@ -287,8 +287,9 @@ type answers struct {
 
 func (a *answers) MayEdit(context.Context, *session.Session) (bool, error) { return a.may, a.err }
 
-// TestTheLoginOfAnAuthorWhoIsNotListedDecides: while it cannot be asked the save is refused and the session lives on; when
-// it has ended the session ends. The list of users has nothing to say of this author.
+// TestTheLoginOfAnAuthorWhoIsNotListedDecides checks the decision by login: while it cannot be checked, the save is
+// rejected and the session continues; if it has ended, the session ends. The list of users has no permissions of this
+// author.
 func TestTheLoginOfAnAuthorWhoIsNotListedDecides(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, func(s *session.Session) { s.Login = []byte("sealed") })

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// metered counts what is fetched from the store.
+// metered counts the bytes fetched from the store.
 type metered struct {
 	upload.Files
 	bytes, requests *int64
@@ -31,7 +31,8 @@ func (m metered) Open(
 	return m.Files.Open(ctx, scope, key, offset, length)
 }
 
-// album is a Word document with pictures of 64 KiB, whose directory is in the order of its parts or in none.
+// album returns a Word document with pictures of 64 KiB. Its directory has the order of its parts, or a random one if
+// shuffled.
 func album(t *testing.T, pictures int, shuffled bool) []byte {
 	t.Helper()
 	dice := rand.NewChaCha8([32]byte{1})
@@ -62,7 +63,7 @@ func album(t *testing.T, pictures int, shuffled bool) []byte {
 	return b.Bytes()
 }
 
-// shuffle changes the order of the archive's directory.
+// shuffle puts the entries of the archive's directory in random order.
 func shuffle(archive []byte, dice *rand.Rand) {
 	end := bytes.LastIndex(archive, []byte("PK\x05\x06"))
 	begin := int(binary.LittleEndian.Uint32(archive[end+16:]))
@@ -78,7 +79,7 @@ func shuffle(archive []byte, dice *rand.Rand) {
 	copy(archive[begin:end], bytes.Join(records, nil))
 }
 
-// TestAnUploadFetchesWhatItIsWorth counts what the check of a document reads back from the store.
+// TestAnUploadFetchesWhatItIsWorth limits the bytes that the check of a document reads back from the store.
 func TestAnUploadFetchesWhatItIsWorth(t *testing.T) {
 	t.Parallel()
 	for _, shuffled := range []bool{false, true} {

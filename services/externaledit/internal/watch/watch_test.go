@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
 
-// log is a log in memory; deaf means that its signals are lost.
+// log is a log in memory. deaf drops its signals.
 type log struct {
 	mu      sync.Mutex
 	entries []watch.Entry
@@ -58,7 +58,7 @@ func (l *log) Listen(context.Context, string) (<-chan struct{}, func(), error) {
 	return l.signal, func() {}, nil
 }
 
-// only7001 has one report.
+// only7001 is a fake that has one report.
 type only7001 struct{}
 
 func (only7001) Report(_ context.Context, scope authn.LabScope, id int64) (session.Report, error) {
@@ -77,7 +77,7 @@ func newWatch(t *testing.T, l *log) *watch.UseCase {
 	return watch.New(watch.Deps{Reports: only7001{}, Log: l, Gauge: gauge{}, MaxAge: 15 * time.Minute})
 }
 
-// reader collects what it is sent.
+// reader collects the entries that it receives.
 type reader struct {
 	mu  sync.Mutex
 	ids []string
@@ -98,7 +98,7 @@ func (r *reader) has(want ...string) bool {
 
 func TestAReaderGetsWhatComesFromNowOn(t *testing.T) {
 	t.Parallel()
-	for _, deaf := range []bool{false, true} { // a lost signal delays, it loses nothing
+	for _, deaf := range []bool{false, true} { // a lost signal delays events but loses none
 		synctest.Test(t, func(t *testing.T) {
 			l, r := &log{signal: make(chan struct{}, 1), deaf: deaf}, &reader{}
 			l.add(2)
@@ -110,7 +110,7 @@ func TestAReaderGetsWhatComesFromNowOn(t *testing.T) {
 			if !r.has("2-0", "3-0") {
 				t.Errorf("deaf %t: %v", deaf, r.ids)
 			}
-			if err := <-done; err != nil { // old enough
+			if err := <-done; err != nil { // after MaxAge
 				t.Error(err)
 			}
 		})

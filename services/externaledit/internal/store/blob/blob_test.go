@@ -53,7 +53,7 @@ func TestAFileIsStoredReadListedAndDeleted(t *testing.T) {
 		if diff := cmp.Diff([]string{"labs/12/reports/7001/1 final.docx 10", "labs/12/reports/7001/empty.docx 0"}, keys(t, l, "reports/7001/")); diff != "" {
 			t.Error(diff)
 		}
-		for range 2 { // a repeated delete is not an error
+		for range 2 { // deleting a missing object is not an error
 			if err := l.Delete(t.Context(), key); err != nil {
 				t.Error(err)
 			}
@@ -140,10 +140,10 @@ func TestURLsAndKeys(t *testing.T) {
 	}
 }
 
-// A put that does not end well leaves no object, and what was there before stays.
+// A failed Put leaves no object, or the previous one.
 func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 	t.Parallel()
-	const parts = 12 << 20 // S3 takes it in several parts
+	const parts = 12 << 20 // large enough for several parts in S3
 	stores(t, func(t *testing.T, b *blob.Bucket) {
 		l := lab(t, b, 12)
 		before := put(t, l, "before.docx", "before")
@@ -170,7 +170,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// A process that died while it wrote leaves its part beside the files.
+// A process that crashed while it wrote leaves a temporary file, which is not listed.
 func TestThePartOfADeadWriterIsNoFile(t *testing.T) {
 	t.Parallel()
 	cfg := folderConfig(t)
@@ -256,7 +256,7 @@ func TestS3ThatFails(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		fault  func(w http.ResponseWriter, r *http.Request, inner http.Handler)
-		stored bool // although no one was told
+		stored bool // although the caller got an error
 	}{
 		"error 500": {fault: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusInternalServerError)
@@ -283,7 +283,7 @@ func TestS3ThatFails(t *testing.T) {
 			if _, err := l.Attributes(t.Context(), key); (err == nil) != c.stored {
 				t.Errorf("afterwards: %v", err)
 			}
-			put(t, l, "a.docx", "content") // repeated as it was
+			put(t, l, "a.docx", "content") // the same call again
 			if diff := cmp.Diff([]string{"labs/12/a.docx 7"}, keys(t, l, "")); diff != "" {
 				t.Error(diff)
 			}

@@ -19,14 +19,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// disk is a folder store whose syncs a test sees, in their order: what was synced, and how many bytes of the object
-// were there under its own name at that moment.
+// disk is a folder store that records its syncs in order: the synced file, and how many bytes the object had under its
+// own name at that time.
 type disk struct {
 	*Bucket
 	t     *testing.T
 	root  string
 	syncs []string
-	fail  string // the sync that fails
+	fail  string // name of the sync that fails
 }
 
 const nowhere = "absent"
@@ -87,7 +87,7 @@ var (
 	namesSynced   = []string{"labs/12/reports, object new", "labs/12, object new", "labs, object new", "., object new"}
 )
 
-// The bytes are on the disk before the name, and the name, with every folder above it, before the caller hears of it.
+// The content is synced before the rename. The name and every folder above it are synced before Put returns.
 func TestAStoredFileSurvivesALossOfPower(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, objectKey)
@@ -102,7 +102,7 @@ func TestAStoredFileSurvivesALossOfPower(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.syncs = nil
-	for _, key := range []string{objectKey, beside} { // a folder goes with its last file
+	for _, key := range []string{objectKey, beside} { // a folder is deleted with its last file
 		if err := d.lab(12).Delete(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestAStoredFileSurvivesALossOfPower(t *testing.T) {
 	}
 }
 
-// A disk that does not take the bytes leaves the previous object; one that does not take the name is an error as well.
+// If syncing the content fails, the previous object stays. If syncing the name fails, Put returns an error as well.
 func TestADiskThatFailsToSyncStoresNothing(t *testing.T) {
 	t.Parallel()
 	for _, fail := range slices.Concat([]string{"new in a temporary file, object old"}, namesSynced) {
@@ -132,7 +132,7 @@ func TestADiskThatFailsToSyncStoresNothing(t *testing.T) {
 			if _, err := d.lab(12).Put(t.Context(), objectKey, "", strings.NewReader("new")); err == nil {
 				t.Error("stored although the disk refused")
 			}
-			want := "new" // the rename was before
+			want := "new" // the file was renamed before
 			if strings.HasSuffix(fail, "object old") {
 				want = "old"
 			}
@@ -176,7 +176,7 @@ type brokenReader struct{ cancel func() }
 
 func (b brokenReader) Read([]byte) (int, error) { b.cancel(); return 0, io.ErrUnexpectedEOF }
 
-// The folder of the store is made with its parents, and their names are synced too.
+// The folder of the store is created with its parents, and their names are synced.
 func TestTheStoresOwnFolderIsDurable(t *testing.T) {
 	t.Parallel()
 	var synced []string

@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 )
 
-// TestMain gives the SDK the credentials of the server in this process.
+// TestMain sets the credentials of the test server for the SDK.
 func TestMain(m *testing.M) {
 	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true"} {
 		if err := os.Setenv(name, value); err != nil {
@@ -59,12 +59,12 @@ func openFolder(t *testing.T) *blob.Bucket {
 	return open(t, folderConfig(t), clock.Fixed(now))
 }
 
-// s3 is a server that speaks S3's protocol, with faults between it and its clients.
+// s3 is a server with S3's protocol that can inject faults.
 type s3 struct {
 	*httptest.Server
 	inner http.Handler
 	fault atomic.Pointer[func(w http.ResponseWriter, r *http.Request, inner http.Handler)]
-	put   atomic.Pointer[http.Header] // of the last PUT
+	put   atomic.Pointer[http.Header] // headers of the last PUT
 }
 
 func startS3(t *testing.T) *s3 {
@@ -145,7 +145,7 @@ func keys(t *testing.T, l blob.Lab, name string) []string {
 
 var errSource = errors.New("the upload broke off")
 
-// brokenSource gives some bytes and then fails.
+// brokenSource is a reader that fails after some bytes.
 type brokenSource struct{ left int }
 
 func (s *brokenSource) Read(p []byte) (int, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// TestHeldReportsAreThoseOfTheLogin lists the reports of open sessions: not of ended and expired ones, and not of others. Ended
-// sessions of a thousand other reports are not read.
+// TestHeldReportsAreThoseOfTheLogin checks that only active sessions of the laboratory are listed, without ended and
+// expired ones, and that ended sessions of a thousand other reports are not read.
 func TestHeldReportsAreThoseOfTheLogin(t *testing.T) {
 	t.Parallel()
 	db := template.New(t)
@@ -33,7 +33,7 @@ func TestHeldReportsAreThoseOfTheLogin(t *testing.T) {
 	later, now := storetest.Now.UnixMilli()+1, storetest.Now.UnixMilli()
 	session(1, 12, 1, 1, later)
 	session(2, 12, 2, 1, later)
-	session(3, 12, 2, 1, now) // expired, and not closed yet
+	session(3, 12, 2, 1, now) // expired but not closed
 	session(4, 12, 2, 0, later)
 	session(5, 13, 9, 1, later)
 	const ended = 1000

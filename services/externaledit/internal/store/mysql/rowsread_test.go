@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// A page of saves costs what its own report has, however many saves other reports have.
+// The cost of a page of saves depends on its own report only, not on the saves of other reports.
 func TestAListOfRevisionsReadsItsOwnReport(t *testing.T) {
 	t.Parallel()
 	db := template.New(t)
@@ -19,7 +19,7 @@ func TestAListOfRevisionsReadsItsOwnReport(t *testing.T) {
 	saves := func(sessionID, reportID, n int) {
 		exec(t, db, `INSERT INTO external_edit_session (id, lab_id, lab_report_id, template_id, template_path, token_id, author_id,
 			is_active, created_at, updated_at, expires_at) VALUES (?, 12, ?, 1, 't', 'token', 77, 0, 0, 0, 0)`, sessionID, reportID)
-		const atOnce = 500 // servers limit recursion
+		const atOnce = 500 // servers limit the recursion of a query
 		for from := 0; from < n; from += atOnce {
 			exec(t, db, `INSERT INTO external_edit_revision (session_id, revision, word_s3_path, pdf_s3_path, word_sha256, pdf_sha256,
 				word_size, pdf_size, uploaded_by, uploaded_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)

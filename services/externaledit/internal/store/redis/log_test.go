@@ -35,7 +35,7 @@ func TestAnEventIsKeptAndPublishedOnce(t *testing.T) {
 	if _, err := published.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []string{"1795338047117-1", "1795338047117-1", "1795338047504-2"} { // the first was delivered twice
+	for _, id := range []string{"1795338047117-1", "1795338047117-1", "1795338047504-2"} { // the first one is repeated
 		if err := c.Append(t.Context(), channel, watch.Entry{ID: id, Event: "files_uploaded", Data: `{"n":"` + id +
 			`"}`}); err != nil {
 			t.Fatal(err)
@@ -54,7 +54,7 @@ func TestAnEventIsKeptAndPublishedOnce(t *testing.T) {
 			t.Errorf("published %s, want %s", m.Payload, want)
 		}
 	}
-	// A replica whose clock is behind: its event still comes last.
+	// An event of a replica whose clock is behind still comes last.
 	if err := c.Append(t.Context(), channel, watch.Entry{ID: "1795338000000-3", Event: "session_ended",
 		Data: "{}"}); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestReadersAreWokenAlsoAfterALostConnection(t *testing.T) {
 		n++
 		return c.Append(t.Context(), channel, watch.Entry{ID: fmt.Sprintf("%d-1", 1795338047117+n), Event: "e", Data: "{}"})
 	}
-	<-first // of the subscription itself, which was there before the second reader
+	<-first // the signal of the subscription itself, which existed before the second reader
 	if err := add(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,5 +93,5 @@ func TestReadersAreWokenAlsoAfterALostConnection(t *testing.T) {
 	stopFirst()
 	server.Restart()
 	await.Nil(t, "a new event after the restart", add)
-	<-second // the subscription is back
+	<-second // the subscription works again
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// effect is what someone outside notices of a variable.
+// effect is the observable effect of a variable.
 type effect struct {
-	value string   // other than the default; $INDEX is the address of an engine of the test, $CERT its certificate
-	with  []string // what else is set, by default and otherwise
+	value string   // differs from the default; $INDEX is the address of a test engine, $CERT its certificate
+	with  []string // other settings, with the default and with value
 	seen  func(t *testing.T, w *world, c *Config) string
-	want  string // is seen with the value, and not by default
+	want  string // observed with value, but not with the default
 }
 
-// effects has every variable of the interface document. One that is missing fails the test.
+// effects returns an effect for every variable of the interface document. A missing one fails the test.
 func effects() map[string]effect {
 	all := map[string]effect{}
 	for _, of := range []map[string]effect{
@@ -30,7 +30,7 @@ func effects() map[string]effect {
 	return all
 }
 
-// Not parallel: telemetry is global.
+// Not parallel, because telemetry is global.
 func TestEveryVariableHasAnEffect(t *testing.T) {
 	known := effects()
 	var names []string
@@ -56,8 +56,8 @@ func TestEveryVariableHasAnEffect(t *testing.T) {
 	}
 }
 
-// elsewhere are variables beyond the interface document; the packages that own them test what they do: pkg/grpcserver,
-// pkg/httpserver, pkg/lifecycle, pkg/service, pkg/authn and pkg/tlsfiles, and PATH_PREFIX this one.
+// elsewhere are variables beyond the interface document. They are tested in the packages that define them:
+// pkg/grpcserver, pkg/httpserver, pkg/lifecycle, pkg/service, pkg/authn and pkg/tlsfiles; PATH_PREFIX in this package.
 var elsewhere = []string{
 	"PATH_PREFIX", "PROFILING", "GRPC_PORT", "MAX_IN_FLIGHT", "MAX_STREAMS", "DEADLINE_SECONDS", "MAX_MESSAGE_BYTES", "FURTHER_CALLERS",
 	"TLS_CA", "TLS_CERT", "TLS_KEY", "REST_TLS", "KV_TLS", "KV_TLS_CA", "KV_TLS_CERT", "KV_TLS_KEY", "DB_TLS", "DB_TLS_CA", "DB_TLS_CERT", "DB_TLS_KEY",
@@ -65,7 +65,7 @@ var elsewhere = []string{
 	"GOGC",
 }
 
-// variables lists those of the service without their prefix.
+// variables returns the names of all variables of the service without their prefix.
 func variables(t *testing.T) []string {
 	t.Helper()
 	cfg := newWorld(t).load(t)
@@ -83,7 +83,7 @@ func variables(t *testing.T) []string {
 	return names
 }
 
-// load reads settings as the process does. Refused ones are returned as the error.
+// load reads settings as the process does. For rejected settings it returns the error.
 func (w *world) load(t *testing.T, settings ...string) *Config {
 	t.Helper()
 	environ := []string{Prefix + "SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32)}

@@ -54,7 +54,7 @@ func ofListener() map[string]effect {
 	}
 }
 
-// pages admits every search and remembers the size of its page.
+// pages is a limiter that admits every search, and an index that records the size of the page.
 type pages struct{ size int }
 
 func (p *pages) Admit(context.Context, authn.Principal, authn.LabScope) (search.Effort, error) {
@@ -83,7 +83,7 @@ func ofTelemetry() map[string]effect {
 	}
 }
 
-// told returns everything that a process says of itself.
+// told returns everything that a process exports about itself.
 func told(t *testing.T, w *world, c *Config) string {
 	t.Helper()
 	var log strings.Builder
@@ -145,7 +145,7 @@ func opened(t *testing.T, c *Config) *elastic.Client {
 	return client
 }
 
-// searched returns what the engine hears of a search.
+// searched returns the requests that the engine receives for a search.
 func searched(t *testing.T, w *world, c *Config) string { return searchedFor(t, w, c, "rahul") }
 
 func searchedFor(t *testing.T, w *world, c *Config, text string) string {
@@ -167,7 +167,7 @@ func searchedFor(t *testing.T, w *world, c *Config, text string) string {
 	return fmt.Sprint(w.heard(), err)
 }
 
-// spans returns the traces of a search.
+// spans returns the exported traces of a search.
 func spans(t *testing.T, _ *world, c *Config) string {
 	t.Helper()
 	recorder := tracetest.NewSpanRecorder()
@@ -203,7 +203,7 @@ func ofRanking() map[string]effect {
 	}
 }
 
-// progress is complete up to two minutes ago.
+// progress always reports that the index is complete up to two minutes ago.
 type progress struct{ probes int }
 
 func (p *progress) CompleteTo(context.Context) (time.Time, error) {
@@ -232,7 +232,7 @@ func ofFreshness() map[string]effect {
 	}
 }
 
-// counted is a mode that counts how often it is read.
+// counted is a reader of the mode that counts its calls.
 type counted struct{ read int }
 
 func (m *counted) Mode(context.Context) (string, error) {
@@ -275,7 +275,7 @@ func ofLimits() map[string]effect {
 				return fmt.Sprint("no cache ", err)
 			}
 			defer func() { _ = client.Close() }()
-			return client.(*redis.Client).Options().Addr // of one node
+			return client.(*redis.Client).Options().Addr // the client has one node
 		}},
 	}
 }
@@ -304,7 +304,7 @@ func ofCache() map[string]effect {
 	}
 }
 
-// Session is of ten hours ago.
+// Session returns a session that is ten hours old.
 func (w *world) Session(context.Context, string) ([]byte, error) {
 	return fmt.Appendf(nil, `{"session_type":"lab_user","lab_id":12,"lab_user_id":1,"created_at":%d}`, time.Now().Add(-10*time.Hour).Unix()), nil
 }
@@ -344,7 +344,7 @@ func ofDatabase() map[string]effect {
 		"DB_HOST":         {value: "127.0.0.9", with: []string{"DB_PORT=1"}, seen: dialled, want: "127.0.0.9:1:"},
 		"DB_PORT":         {value: "2", with: []string{"DB_HOST=127.0.0.9"}, seen: dialled, want: "127.0.0.9:2:"},
 		"DB_USER":         {value: "reader", seen: greeted, want: "reader\x00"},
-		"DB_PASSWORD":     {value: "word", seen: greeted, want: "lab\x00\x14"}, // a proof of 20 bytes
+		"DB_PASSWORD":     {value: "word", seen: greeted, want: "lab\x00\x14"}, // with a proof of 20 bytes
 		"DB_DATABASE":     {value: "patients", seen: greeted, want: "\x00patients\x00"},
 		"DB_POOL_SIZE":    {value: "23", want: "23 connections", seen: pooled},
 		"DB_POOL_RECYCLE": {value: "60", want: "for 1m0s", seen: pooled},
@@ -364,7 +364,7 @@ func database(t *testing.T, c *Config) *sql.DB {
 func pooled(t *testing.T, _ *world, c *Config) string {
 	t.Helper()
 	db := database(t, c)
-	lifetime := time.Duration(reflect.ValueOf(db).Elem().FieldByName("maxLifetime").Int()) // nothing else tells it
+	lifetime := time.Duration(reflect.ValueOf(db).Elem().FieldByName("maxLifetime").Int()) // not exported
 	return fmt.Sprint(db.Stats().MaxOpenConnections, " connections for ", lifetime)
 }
 
@@ -373,7 +373,7 @@ func dialled(t *testing.T, _ *world, c *Config) string {
 	return fmt.Sprint(database(t, c).PingContext(t.Context()))
 }
 
-// greeted returns how the driver introduces itself to a server that greets it and then hangs up.
+// greeted returns the driver's login packet to a server that greets it and then disconnects.
 func greeted(t *testing.T, _ *world, c *Config) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -398,16 +398,16 @@ func greeted(t *testing.T, _ *world, c *Config) string {
 		_, _ = io.ReadFull(connection, body)
 		said <- string(body)
 	}()
-	c.DB.Host, c.DB.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port // of tcp
+	c.DB.Host, c.DB.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port // a TCP address
 	db := database(t, c)
 	db.SetMaxOpenConns(1)
 	_ = db.PingContext(t.Context())
 	return <-said
 }
 
-// greeting is the first packet of a server that takes native passwords.
+// greeting returns the first packet of a server that accepts native passwords.
 func greeting() []byte {
-	const low, high = 0xa209, 0x0008 // protocol 4.1, databases, transactions, secure connections, plug-ins
+	const low, high = 0xa209, 0x0008 // flags for protocol 4.1, databases, transactions, secure connections, plug-ins
 	b := append([]byte{10}, "8.0.36\x00\x01\x00\x00\x00saltsalt\x00"...)
 	b = append(binary.LittleEndian.AppendUint16(b, low), 45, 2, 0)
 	b = append(binary.LittleEndian.AppendUint16(b, high), 21)

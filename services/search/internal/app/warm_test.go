@@ -46,7 +46,7 @@ func TestAProcessIsReadyOnceTheEngineIsWarmAndStaysSoWhenItComesBack(t *testing.
 		e.err = away
 		probe(away, 1)
 		e.err = nil
-		probe(nil, 2) // it is cold, and better than none
+		probe(nil, 2) // a restarted engine is cold, but slow responses are better than errors
 		time.Sleep(6 * time.Second)
 		probe(nil, 2)
 	})

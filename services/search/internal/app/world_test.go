@@ -20,16 +20,16 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// world is what the service speaks to: an engine, over HTTP and HTTPS, and collectors of traces and of errors, which all
-// write down what they are told.
+// world contains the servers with which the service communicates: an engine, over HTTP and HTTPS, and collectors of
+// traces and errors. All of them record what they receive.
 type world struct {
-	place *strings.Replacer // of addresses for their names
+	place *strings.Replacer // replaces addresses by names
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	told     strings.Builder
-	status   int // of the engine's answers
+	status   int // status of the engine's responses
 	inFlight int
-	most     int // requests in flight at once
+	most     int // maximum of concurrent requests
 }
 
 func newWorld(t *testing.T) *world {
@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// heard returns what was told since it was last asked.
+// heard returns what was received since its previous call.
 func (w *world) heard() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +62,7 @@ func (w *world) tell(format string, args ...any) {
 	fmt.Fprintf(&w.told, format+"\n", args...)
 }
 
-// wait keeps a request a moment for a second one that may come meanwhile.
+// wait is how long a request is kept open, so that a second one may arrive concurrently.
 const wait = 50 * time.Millisecond
 
 func (w *world) answer(to http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func (w *world) answer(to http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(to, `{"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`)
 }
 
-// collector takes traces; it reads them as bytes.
+// collector starts a collector that records traces as bytes.
 func (w *world) collector(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

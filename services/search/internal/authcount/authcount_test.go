@@ -21,7 +21,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// sessions knows one session; its store can be down.
+// sessions is a fake session store with one session. It can be unavailable.
 type sessions struct{}
 
 func (sessions) Session(_ context.Context, id string) ([]byte, error) {

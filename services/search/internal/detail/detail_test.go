@@ -17,13 +17,13 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// tables knows one patient of laboratory 12.
+// tables is a fake reader with one patient of laboratory 12.
 type tables struct {
 	record detail.Record
 	err    error
 }
 
-// IsReferredBy knows one doctor of that patient.
+// IsReferredBy returns true for one doctor of that patient.
 func (r tables) IsReferredBy(_ context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error) {
 	return lab.LabID() == r.record.LabID && userID == r.record.UserID && doctorID == 301, r.err
 }
@@ -130,12 +130,12 @@ func TestWhoMayNotSeeAPatientLearnsNothingAndLeavesNoLine(t *testing.T) {
 	}
 }
 
-// open admits everybody.
+// open is a limiter that admits all callers.
 type open struct{}
 
 func (open) AdmitRead(context.Context, authn.Principal, authn.LabScope) error { return nil }
 
-// shut admits no one.
+// shut is a limiter that rejects all callers.
 type shut struct{}
 
 var errShut = apperr.New(apperr.TooManyRequests, "TOO_MANY_PATIENTS", "Wait a moment.")

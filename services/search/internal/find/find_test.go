@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// limiter admits at one effort, or refuses.
+// limiter admits searches with one effort, or rejects them.
 type limiter struct {
 	effort search.Effort
 	err    error
@@ -30,7 +30,7 @@ func (l *limiter) Admit(context.Context, authn.Principal, authn.LabScope) (searc
 	return l.effort, l.err
 }
 
-// index answers everybody the same and remembers what it was asked.
+// index returns the same result for every search and records the queries.
 type index struct {
 	result search.Result
 	err    error
@@ -62,7 +62,7 @@ func setup(t *testing.T) *fixture {
 	return b
 }
 
-// value is the value of one counter, or of the count of one histogram.
+// value returns the value of a counter, or the number of observations of a histogram.
 func (b *fixture) value(t *testing.T, name string, labels map[string]string) float64 {
 	t.Helper()
 	families, err := b.registry.Gather()
@@ -113,7 +113,7 @@ func TestWhatIsRefusedNeverReachesTheIndex(t *testing.T) {
 		want      apperr.Kind
 		key       string
 		outcome   string
-		counted   int // attempts that count against the limit
+		counted   int // attempts that the limit counted
 	}{
 		"another laboratory":            {asha, find.Command{Request: search.Request{Query: "ab"}, LabID: 13}, nil, apperr.Invalid, "all", "invalid", 0},
 		"a service without laboratory":  {authn.Principal{Kind: authn.Service}, find.Command{Request: search.Request{Query: "ab"}}, nil, apperr.Invalid, "all", "invalid", 0},

@@ -19,9 +19,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/freshness"
 )
 
-// pipeline is what cdc_freshness says.
+// pipeline is the content of cdc_freshness.
 type pipeline struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	complete time.Time
 	err      error
 	reads    int
@@ -58,7 +58,7 @@ func setup(t *testing.T) *fixture {
 	return b
 }
 
-// expect compares the report without its time, and the metrics.
+// expect compares the report, without its time, and the metrics.
 func (b *fixture) expect(t *testing.T, status freshness.Status, age string, metric, healthy float64) {
 	t.Helper()
 	text, err := json.Marshal(b.watch.Report())

@@ -39,14 +39,14 @@ const (
 	perMinute = 4
 )
 
-// no one is an index without patients.
+// An index without patients.
 type nobody struct{}
 
 func (nobody) Search(context.Context, search.Scope, search.Query, search.Effort) (search.Result, error) {
 	return search.Result{}, nil
 }
 
-// serve runs the service as it is wired, over a cache and an empty index, and returns a client and what it logs.
+// serve runs the service with a cache and an empty index. It returns a client and the log.
 func serve(t *testing.T, cache *redistest.Server) (searchv1.SearchServiceClient, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
@@ -119,7 +119,7 @@ func TestWithoutTheCacheCookiesWaitAndTokensSearchUnderTheSameLimit(t *testing.T
 	if c := cookie(); c != codes.Unavailable {
 		t.Errorf("without the cache a cookie gets %s, want Unavailable", c)
 	}
-	for i := range perMinute - 2 { // two searches of the same person passed before
+	for i := range perMinute - 2 { // two searches of the same person were admitted before
 		if c := bearer(); c != codes.OK {
 			t.Fatalf("without the cache search %d by token gets %s", i, c)
 		}

@@ -21,10 +21,10 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// today is when the tests take place.
+// today is the present day in tests.
 var today = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// finder remembers what it was asked and answers one thing.
+// finder records its commands and always returns the same answer.
 type finder struct {
 	principal authn.Principal
 	command   find.Command
@@ -156,7 +156,7 @@ func TestTheAnswersAreTheDocumentedOnes(t *testing.T) {
 	golden(t, "testdata/user.json", body, err)
 }
 
-// golden compares without the line breaks that make the file readable.
+// golden compares the response with a file, ignoring line breaks, which make the file readable.
 func golden(t *testing.T, file string, got []byte, err error) {
 	t.Helper()
 	if err != nil {

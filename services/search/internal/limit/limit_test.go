@@ -24,7 +24,7 @@ import (
 
 // setting is the mode that an operator set, or the error of an unavailable cache.
 type setting struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the following fields
 	text string
 	err  error
 }
@@ -41,7 +41,7 @@ func (s *setting) set(text string, err error) {
 	s.text, s.err = text, err
 }
 
-// fixture is a limit over the memory of the process and a watch over a setting.
+// fixture is a limit that counts in memory, with a watch over a setting.
 type fixture struct {
 	limit    *limit.Limit
 	watch    *limit.Watch
@@ -64,7 +64,7 @@ func setup(t *testing.T) *fixture {
 	return b
 }
 
-// admitted searches until a search is refused, and returns how many were not.
+// admitted searches until a search is rejected. It returns how many were admitted.
 func (b *fixture) admitted(t *testing.T, p authn.Principal, lab int64) (int, search.Effort, *apperr.Error) {
 	t.Helper()
 	scope, err := p.Scope(lab)
@@ -235,7 +235,8 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-// Numbers of patients follow each other: who opens them one after the other is stopped, and the searches of the same person are not.
+// Ids of patients are consecutive. A caller who opens them one after the other is stopped, while the searches of the
+// same person are still admitted.
 func TestALoginCannotReadAWholeLaboratory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

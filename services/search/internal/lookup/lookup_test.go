@@ -29,8 +29,8 @@ var template = mysqltest.Template{
 	Schemas: migrations.Schemas(),
 }
 
-// laboratory has Rahul (501, organization 45) with bills 301 and 302, Meena (502, organization 46) with bill 303, and
-// Kavita of laboratory 13, whose numbers are the same as Rahul's.
+// laboratory inserts Rahul (501, organization 45) with bills 301 and 302, Meena (502, organization 46) with bill 303,
+// and Kavita of laboratory 13, whose numbers equal Rahul's.
 var laboratory = []string{
 	"INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, fullName, gender, dateOfBirth) VALUES" +
 		" (501, 12, 3, 45, 'P-501', 'Rahul Sharma', 'Male', '1990-02-11'), (502, 12, 4, 46, '311', 'Meena Joshi', 'Female', NULL)," +
@@ -50,7 +50,8 @@ type open struct{}
 
 func (open) AdmitRead(context.Context, authn.Principal, authn.LabScope) error { return nil }
 
-// index finds the patients of manual numbers of samples and of forms, like the real one only within a scope.
+// index finds the patients of manual sample numbers and form numbers. Like the real index, it finds them only within a
+// scope.
 type index struct {
 	users   []int64
 	partial bool
@@ -91,7 +92,7 @@ func session(kind authn.SessionType) authn.Principal {
 	return authn.Principal{Kind: authn.Session, SessionType: kind, LabID: 12, LabUserID: 77}
 }
 
-// told is an answer, a line for each match: kind, number, patient, bill and reports.
+// told formats an answer, one line per match: kind, number, patient, bill and reports.
 func told(answer lookup.Answer) string {
 	var lines []string
 	for _, m := range answer.Matches {
@@ -114,7 +115,7 @@ func TestANumberNamesWhatIsPrintedWithIt(t *testing.T) {
 	find, _, _ := setup(t, index{})
 	for number, want := range map[string]string{
 		"301":                      "bill 301 Rahul Sharma bill 301(9001) Apollo 7001 7002",
-		"9001":                     "", // an id that is printed nowhere
+		"9001":                     "", // an id that is not printed
 		"302":                      "bill 302 Rahul Sharma bill 302(9002)  7004",
 		"311":                      "patient 311 Meena Joshi; bill 311 Rahul Sharma bill 311(9311) Apollo",
 		"ORD-1":                    "order ORD-1 Rahul Sharma bill 302(9002)  7004; order ORD-1 Rahul Sharma bill 301(9001) Apollo 7001 7002",
@@ -127,8 +128,8 @@ func TestANumberNamesWhatIsPrintedWithIt(t *testing.T) {
 		"7002":                     "report 7002 Rahul Sharma bill 301(9001) Apollo 7002",
 		"0000007002":               "report 7002 Rahul Sharma bill 301(9001) Apollo 7002",
 		"\u096d\u0966\u0966\u0968": "report 7002 Rahul Sharma bill 301(9001) Apollo 7002",
-		"7003":                     "", // dismissed
-		"8001":                     "", // of another laboratory
+		"7003":                     "", // a dismissed report
+		"8001":                     "", // a report of another laboratory
 		"0":                        "",
 		"9223372036854775808":      "",
 		"' OR 1=1 --":              "",
@@ -292,7 +293,7 @@ func TestBillsOfOtherPayersAreNotShown(t *testing.T) {
 		}
 	}
 	for want, login := range map[string]authn.Principal{
-		"": centre, "report 7006 Rahul Sharma 7006": organization, // the report's own, on a bill without one
+		"": centre, "report 7006 Rahul Sharma 7006": organization, // of the report itself, whose bill has no organization
 	} {
 		if got, err := find.Find(t.Context(), login, lookup.Command{ReportID: 7006}); err != nil || told(got) != want {
 			t.Errorf("a report of an organization: got %s, want %s, %v", told(got), want, err)
@@ -303,7 +304,7 @@ func TestBillsOfOtherPayersAreNotShown(t *testing.T) {
 func TestNothingHidesAnother(t *testing.T) {
 	t.Parallel()
 	find, db, _ := setup(t, index{})
-	for i := range 60 { // other doctors' bills and reports, newer than the own, with numbers of others
+	for i := range 60 { // newer bills and reports of other doctors, with the same numbers
 		change(t, db, "INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, docId_id) VALUES (?, 12, ?, '311', 501, 302)", 20000+i, 20000+i)
 		change(t, db, "INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId) VALUES (?, 12, 9001, 501, 64, '311')", 30000+i)
 	}

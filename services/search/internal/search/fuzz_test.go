@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A cursor that callers hand back is the one that was given, or refused.
+// A returned cursor is decoded to the one that was encoded, or rejected.
 func FuzzACursorIsReadAsItWasWritten(f *testing.F) {
 	q := Query{Text: "rahul", Key: "all"}
 	f.Add(Cursor{Score: 12.5, UserID: 501, Origin: time.Unix(1790000000, 0)}.Encode(q))

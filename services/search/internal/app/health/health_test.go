@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/freshness"
 )
 
-// state is what is known of the dependencies and the data.
+// state is a fake of the dependencies and of the data's freshness.
 type state struct {
 	down     string
 	draining bool
@@ -83,7 +83,7 @@ func TestTheBodiesAreTheDocumentedOnes(t *testing.T) {
 	}
 }
 
-// Probes are written with and without a slash at the end.
+// Probes use paths with and without a trailing slash.
 func TestASlashAtTheEndChangesNothing(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

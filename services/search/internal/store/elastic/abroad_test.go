@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// A number of an identity card or a tube may begin like a country code: a telephone that is like its rest is no one's
-// number.
+// The number of an identity card or a tube may begin like a country code. A telephone number that equals the rest of
+// its digits must rank below the patient with the number.
 func TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest(t *testing.T) {
 	t.Parallel()
 	i := open(t, func(c *elastic.Config) { c.RecencyEnabled = true })
@@ -32,7 +32,7 @@ func TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest(t *testing.T) {
 			t.Errorf("%s finds no one", text)
 		}
 		for n, hit := range result.Hits {
-			own := hit.Contact == "0"+text // a telephone with the 0 in place of a country code is the one that was typed
+			own := hit.Contact == "0"+text // the same telephone number with a 0 instead of the country code
 			if n == 0 && hit.FullName != want || n > 0 && hit.Match == search.Exact && !own {
 				t.Errorf("%s: hit %d is %s by %s, want %s alone exact", text, n+1, hit.FullName, hit.Match, want)
 			}
@@ -40,7 +40,8 @@ func TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest(t *testing.T) {
 	}
 }
 
-// Letters before digits may hide the others of a telephone: who has the text as an identifier is meant.
+// Letters before digits may mask a telephone number. If a patient has the text as an identifier, only that patient is
+// found.
 func TestAnIdentifierThatLooksMaskedIsFoundAlone(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -63,7 +64,7 @@ func TestAnIdentifierThatLooksMaskedIsFoundAlone(t *testing.T) {
 	}
 }
 
-// A number beside a name is compared, and who is found without it is no exact hit.
+// A number beside a name is compared as well. A hit without it is not exact.
 func TestAHitWithoutTheNumberBesideTheNameIsTolerant(t *testing.T) {
 	t.Parallel()
 	i := open(t)

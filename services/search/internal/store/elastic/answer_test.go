@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Each hit shows its own card alone.
+// Every hit shows only its own card.
 func TestNoHitShowsAnythingOfAnother(t *testing.T) {
 	t.Parallel()
 	whole := `{"user_id":1,"lab_id":7,"lab_patient_id":"P1","full_name":"Rahul Sharma","contact":"919876543210","alternate_contact":"919876543211","email":"r@x.in",` +

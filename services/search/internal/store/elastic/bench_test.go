@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// BenchmarkSearch is what a search costs this side of the wire: the request, the client, the answer with its reasons, and the test's
-// server.
+// BenchmarkSearch measures a search without the engine: the request, the client, the response with its reasons, and the
+// test server.
 func BenchmarkSearch(b *testing.B) {
 	var hits []string
 	for n := range 10 {
@@ -35,7 +35,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkRequest is what the request of a text costs, without sending it.
+// BenchmarkRequest measures the creation of a request without sending it.
 func BenchmarkRequest(b *testing.B) {
 	store := scripted(b, func(http.ResponseWriter, *http.Request) {})
 	for _, text := range []string{"rahul", "rahul sharma", "9876543210", "ORD-2026-0771"} {

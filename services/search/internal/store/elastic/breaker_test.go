@@ -61,7 +61,7 @@ func TestAnIndexThatIsKnownToBeDownIsNotAsked(t *testing.T) {
 	}
 }
 
-// An engine that refuses searches, or has too much to do, is there.
+// An engine that rejects searches or is overloaded counts as running.
 func TestAnEngineThatRefusesIsAskedOn(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -77,14 +77,15 @@ func TestAnEngineThatRefusesIsAskedOn(t *testing.T) {
 	}
 }
 
-// An engine that is frozen takes requests and answers none: anyone who waits at a counter is told as soon as readiness knows.
+// A hanging engine accepts requests and does not respond. Once readiness has detected it, searches are rejected at
+// once.
 func TestASearchDoesNotWaitForAnEngineThatReadinessCallsDown(t *testing.T) {
 	t.Parallel()
 	var frozen atomic.Bool
 	frozen.Store(true)
 	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		if frozen.Load() {
-			_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that its caller went
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that its caller disconnected
 			<-r.Context().Done()
 			return
 		}

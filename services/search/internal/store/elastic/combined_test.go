@@ -18,17 +18,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// fataler is a *testing.T or a *rapid.T.
+// fataler is the part of *testing.T and *rapid.T that the test needs.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// One request for both plans answers what two requests one after the other do, whatever the size of the page.
+// One request for both plans returns the same result as two requests one after the other, for any page size.
 func TestOneRequestFindsWhatTwoFind(t *testing.T) {
 	t.Parallel()
 	i := open(t)
 	all := append(crowd(), strange()...)
-	for n := range int64(40) { // names that are found more than ten times, exactly and by sound
+	for n := range int64(40) { // names with more than ten hits, exact ones and by sound
 		all = append(all, indextest.Row{UserID: 7000 + n, LabID: 7, FullName: []string{"Mohammed Yusuf Khan", "Muhammad Yousuf Khan", "Yusuf Mohammed", "Khan Mohamad"}[n%4],
 			Email: "yusuf@x.in", LastBillTime: ptr(now.UnixMilli() - n*1e9)})
 	}
@@ -70,7 +70,7 @@ func TestANameOfSeveralWordsIsAskedForAtOnce(t *testing.T) {
 		size    int
 		answers []string
 		total   int64
-		asked   [][]string // words of each request; with ! words that it lacks
+		asked   [][]string // words that each request contains; words after ! must be missing
 	}{
 		"few are found":         {"rahul sharma", 10, []string{oneOf(1, 1, 1e9)}, 1, [][]string{{`full_name.keyword`, `full_name_deletions`, `"size":10`}}},
 		"only sounds are found": {"rahul sharma", 10, []string{oneOf(1, 1, 1)}, 1, [][]string{{`full_name_deletions`}}},
@@ -117,7 +117,7 @@ func TestWhenBothPlansTakeTooLongTheFirstOneIsAnAnswerInPart(t *testing.T) {
 	t.Parallel()
 	for name, tooLong := range map[string]http.HandlerFunc{
 		"the engine does not answer": func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that its caller went
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that its caller disconnected
 			<-r.Context().Done()
 		},
 		"the engine gives up": answers(200, `{"timed_out":true,"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`),

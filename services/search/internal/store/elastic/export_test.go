@@ -8,14 +8,14 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// SearchInTurn is Search that asks for its plans one after the other, whatever the text.
+// SearchInTurn searches like Search, but always runs the plans one after the other.
 func (s *Store) SearchInTurn(
 	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
 ) (search.Result, error) {
 	return s.searchBy(ctx, scope, q, effort, s.inTurn)
 }
 
-// Request returns the request that a text is asked with first, or at once.
+// Request returns the first request for a text, or the combined one.
 func (s *Store) Request(text string) []byte {
 	fields := search.Fields()
 	p := s.compile.First(text, fields, search.Full)

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// now is when the tests take place.
+// now is the present time in tests.
 var now = time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 
 // index is a real index with a store that reads it.
@@ -42,14 +42,14 @@ func on(t testing.TB, patients *indextest.Index) *index {
 	return i
 }
 
-// config is the one of a store on the index.
+// config returns the settings of a store over the index.
 func (i *index) config() elastic.Config {
 	cfg := settings()
 	cfg.Alias = i.Alias()
 	return cfg
 }
 
-// with returns another store on the same index.
+// with returns another store over the same index.
 func (i *index) with(change ...func(*elastic.Config)) *elastic.Store {
 	i.t.Helper()
 	cfg := i.config()
@@ -64,7 +64,7 @@ func settings() elastic.Config {
 		PhoneCountryCodes: []string{"91", "0"}}
 }
 
-// lab is the scope of a whole laboratory.
+// lab returns the scope of a whole laboratory.
 func lab(t testing.TB, id int64) search.Scope {
 	t.Helper()
 	scope, err := authn.Principal{Kind: authn.Service}.Scope(id)
@@ -83,7 +83,7 @@ func query(t testing.TB, text string, key search.Key) search.Query {
 	return q
 }
 
-// search searches a whole laboratory and checks what holds for every answer.
+// search searches in a whole laboratory, and checks the properties that all results have.
 func (i *index) search(labID int64, text string, key search.Key, effort search.Effort) search.Result {
 	i.t.Helper()
 	r, err := i.store.Search(i.t.Context(), lab(i.t, labID), query(i.t, text, key), effort)
@@ -94,8 +94,8 @@ func (i *index) search(labID int64, text string, key search.Key, effort search.E
 	return r
 }
 
-// consistent checks an answer whose hits are all on the page: no stranger, falling scores, buckets that add up and agree with the
-// hits.
+// consistent checks a result with all hits on the page: only visible patients, descending scores, and bucket counts
+// that add up and agree with the hits.
 func consistent(t testing.TB, text string, labID int64, r search.Result) {
 	t.Helper()
 	sum, counted := int64(0), map[search.Bucket]int64{}

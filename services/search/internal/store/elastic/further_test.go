@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// oneOf is an answer of total hits that shows one of them, by its card.
+// oneOf returns a response with total hits that contains one of them.
 func oneOf(total int, userID int64, score float64) string {
 	one := hit(fmt.Sprintf(`{"user_id":%d,"lab_id":7,"full_name":"Rahul"}`, userID), score, userID)
 	return fmt.Sprintf(`{"hits":{"total":{"value":%d,"relation":"eq"},"hits":[%s]}}`, total, one)
@@ -27,7 +27,7 @@ func TestFurtherRequestsLookForWhoIsNew(t *testing.T) {
 		answers []string
 		want    []int64
 		total   int64
-		asked   [][]string // words of each request; with ! words that it lacks
+		asked   [][]string // words that each request contains; words after ! must be missing
 	}{
 		"all on the page are left out": {"rahul", []string{oneOf(1, 1, 1e9), oneOf(1, 2, 1)}, []int64{1, 2}, 2, [][]string{
 			{`"size":100`, `full_name.keyword`, `!must_not`}, {`"size":99`, `"must_not":{"term":{"user_id":"1"}}`, `!full_name.keyword`, `!fuzziness`}}},
@@ -50,7 +50,8 @@ func TestFurtherRequestsLookForWhoIsNew(t *testing.T) {
 	}
 }
 
-// answering is a store whose engine answers with bodies in turn, the last one again and again; asked is what it was sent.
+// answering returns a store whose engine responds with the bodies in turn, and repeats the last one. asked returns the
+// requests.
 func answering(t *testing.T, bodies ...string) (store *elastic.Store, asked func() []string) {
 	t.Helper()
 	var sent []string
@@ -62,7 +63,7 @@ func answering(t *testing.T, bodies ...string) (store *elastic.Store, asked func
 	return store, func() []string { return sent }
 }
 
-// checkRequests checks that each request has its words, and lacks those with ! before them.
+// checkRequests checks that each request contains its words and does not contain those after !.
 func checkRequests(t *testing.T, asked []string, want [][]string) {
 	t.Helper()
 	if len(asked) != len(want) {

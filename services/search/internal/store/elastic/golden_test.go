@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var timeout = regexp.MustCompile(`"timeout":"\d+ms"`)
 
-// What the engine is asked, request after request when it finds nothing.
+// Compares the requests to the engine for a text without hits, one after the other, with golden files.
 func TestTheRequestsAreTheAgreedOnes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// A guess is marked as one: each hit is graded by the weakest step that was needed.
+// Each hit is graded by the weakest comparison needed to find it, so that a guess is marked as one.
 func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -46,7 +46,8 @@ func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 	}
 }
 
-// Names that only begin alike are not each other's, and a short name is too like many others to be guessed from little.
+// Names with only the same beginning do not find each other. Short names are not guessed, because too many names are
+// similar to them.
 func TestHalfANameFindsNobody(t *testing.T) {
 	t.Parallel()
 	i := open(t)

@@ -10,8 +10,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// The model says by comparing strings, without an index, how close a patient is to a text of ASCII letters, digits, blanks, hyphens
-// and slashes: the tiers as powers of ten, 0 for a stranger. It knows neither sounds nor typing errors.
+// The model computes how close a patient is to a text by comparing strings, without an index. Texts consist of ASCII
+// letters, digits, blanks, hyphens and slashes. The result is the tier as a power of ten, 0 for no match. The model
+// covers neither sounds nor typing errors.
 const (
 	modelWhole  = 10
 	modelName   = 9
@@ -68,7 +69,7 @@ func every(pieces, of []string, like func(word, token string) bool) bool {
 	return true
 }
 
-// everywhere reports whether each word is somewhere; neighbouring words of digits are one telephone number.
+// everywhere reports whether each word is found in some field. Neighbouring words of digits are one telephone number.
 func everywhere(row *indextest.Row, pieces, of []string, fields []search.Field) bool {
 	var joined []string
 	for i, p := range pieces {
@@ -102,7 +103,7 @@ func values(row *indextest.Row, f search.Field) []string {
 	return slices.DeleteFunc(all, func(v string) bool { return v == "" })
 }
 
-// typed lists the ways in which a text may stand for an identifier.
+// typed returns the ways in which a text may represent an identifier.
 func typed(text string) []string {
 	if compact := strings.ReplaceAll(text, " ", ""); strings.Trim(compact, "0123456789") == "" {
 		return []string{text, compact}
@@ -156,7 +157,7 @@ func withAndWithoutCode(d string, keep int) []string {
 	return all
 }
 
-// telephone returns the digits of a text without letters and slashes.
+// telephone returns the digits of a text if it has neither letters nor slashes.
 func telephone(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || r == '/' }) {
 		return ""

@@ -23,7 +23,7 @@ var (
 	someMails  = []string{"rahul@x.in", "rahul.s@x.in", "om@y.in", ""}
 )
 
-// crowd makes patients of two laboratories that share a shard, with names and numbers that collide.
+// crowd returns patients of two laboratories that share a shard, with equal and similar names and numbers.
 func crowd() rows {
 	r := rand.New(rand.NewPCG(7, 8))
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
@@ -50,7 +50,7 @@ func crowd() rows {
 	return all
 }
 
-// texts draws what someone could type: values of patients, parts of them, several of them, and noise.
+// texts generates texts that users may type: values of patients, parts and combinations of them, and noise.
 func texts(all rows) *rapid.Generator[string] {
 	value := rapid.Custom(func(t *rapid.T) string {
 		row := rapid.SampledFrom(all).Draw(t, "row")
@@ -83,12 +83,12 @@ func TestTheIndexAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-// modelled are the keys that the model knows.
+// modelled returns the keys that the model supports.
 func modelled() []search.Key {
 	return slices.DeleteFunc(search.Keys(), func(k search.Key) bool { return k == search.Duplicate })
 }
 
-// Texts on which index and model differed once.
+// Texts for which index and model once differed.
 func TestTheIndexAgreesWithTheModelOn(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -109,7 +109,7 @@ func TestTheIndexAgreesWithTheModelOn(t *testing.T) {
 	}
 }
 
-// reporter is a *testing.T or a *rapid.T.
+// reporter is the part of *testing.T and *rapid.T that the test needs.
 type reporter interface {
 	Errorf(format string, args ...any)
 	Fatal(args ...any)
@@ -136,8 +136,8 @@ func (i *index) agrees(t *testing.T, report reporter, all rows, q search.Query, 
 	}
 }
 
-// powers returns the tiers of the hits as powers of ten. With full effort, those whom only a sound or a typing error may have found
-// are left out.
+// powers returns the tiers of the hits as powers of ten. With full effort, it omits hits that only a sound or a typing
+// error may have found.
 func powers(r search.Result, want map[int64]int, effort search.Effort) map[int64]int {
 	found := map[int64]int{}
 	for _, h := range r.Hits {

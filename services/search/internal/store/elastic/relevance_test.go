@@ -44,7 +44,7 @@ func TestTheOneWhoIsMeantStandsFirst(t *testing.T) {
 	if ours.MRR < 0.95 || ours.Recall < 0.99 || ours.Alien != 0 {
 		t.Errorf("figures %+v", ours)
 	}
-	var some []relevance.Judgement // one fuzzy query over all fields is slow
+	var some []relevance.Judgement // a sample, because one fuzzy query over all fields is slow
 	for n := 0; n < len(judgements); n += 5 {
 		some = append(some, judgements[n])
 	}
@@ -54,7 +54,7 @@ func TestTheOneWhoIsMeantStandsFirst(t *testing.T) {
 	}
 }
 
-// first returns the first page of an answer.
+// first returns the first page of hits for the text of a judgement.
 func (i *index) first(j relevance.Judgement) ([]relevance.Hit, error) {
 	q := query(i.t, j.Text, search.All)
 	q.Size = relevance.Depth
@@ -69,7 +69,7 @@ func (i *index) first(j relevance.Judgement) ([]relevance.Hit, error) {
 	return hits, err
 }
 
-// The figures are floors: raise them when the search gets better.
+// The figures are minimums. Raise them when the search improves.
 func TestTheOneWhomPeopleMeanStandsFirst(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -85,7 +85,7 @@ func TestTheOneWhomPeopleMeanStandsFirst(t *testing.T) {
 	}
 }
 
-// Anyone who types what no one has is not to be shown someone else: at most one text in twenty finds anybody.
+// A text that no patient has must not find other patients: at most one of twenty texts may have hits.
 func TestTextsThatNobodyAnswersToFindNobody(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -105,7 +105,7 @@ func TestTextsThatNobodyAnswersToFindNobody(t *testing.T) {
 	}
 }
 
-// Names and numbers from public lists, in the scripts and the forms in which people have them. The figures are floors.
+// Names and numbers from public lists, in their usual scripts and forms. The figures are minimums.
 func TestTheOneWhomPublicListsNameStandsFirst(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -121,7 +121,7 @@ func TestTheOneWhomPublicListsNameStandsFirst(t *testing.T) {
 		switch {
 		case r.Total == 0:
 			continue
-		case r.Hits[0].Match < search.Sound: // what a longer name begins with
+		case r.Hits[0].Match < search.Sound: // the text is the beginning of a longer name
 			begun++
 		default:
 			guessed++

@@ -13,13 +13,13 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// stopwatch is a clock that the test moves.
+// stopwatch is a clock that the test advances.
 type stopwatch struct{ passed atomic.Int64 }
 
 func (w *stopwatch) Now() time.Time { return now.Add(time.Duration(w.passed.Load())) }
 
-// While a program of the present schema searches, the live index is of the one before, then of the present one, and after a rollback
-// of the one before again. No one notices.
+// While this version searches, the live index has the previous schema, then the present one and, after a rollback, the
+// previous one again. The results do not change.
 func TestASearchFindsTheSameInBothSchemasAndWhileTheyChange(t *testing.T) {
 	t.Parallel()
 	i := on(t, indextest.NewOld(t))

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// Laboratories 7 and 8 stand on one of five shards.
+// Laboratories 7 and 8 share one of five shards.
 func TestALaboratorySeesItsOwnPatientsAlone(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -197,7 +197,8 @@ func TestADocumentComesBackAsAPersonWithWhatItsCardShowsOfItsLists(t *testing.T)
 	}
 }
 
-// The account of a counter has thousands of bills, of which a card shows the newest hundred: the oldest is found, and as a bill.
+// The account of a counter has thousands of bills, of which a card shows the newest hundred. The oldest bill is found
+// as well, in bucket Bill.
 func TestAnOldBillOfALongAccountIsFoundAsABill(t *testing.T) {
 	t.Parallel()
 	i := open(t)

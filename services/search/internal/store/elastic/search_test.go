@@ -11,7 +11,7 @@ import (
 
 type rows = []indextest.Row
 
-// people makes patients 1, 2, … with the given names.
+// people returns patients 1, 2, … with the given names.
 func people(names ...string) rows {
 	var all rows
 	for n, name := range names {
@@ -28,7 +28,7 @@ func phones(numbers ...string) rows {
 	return all
 }
 
-// expectation is a text, perhaps with a key before a colon, and whom it finds in which order.
+// expectation is a text, optionally after a key and a colon, with the patients that it finds, in order.
 type expectation struct {
 	text string
 	want []int64

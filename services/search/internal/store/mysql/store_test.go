@@ -29,7 +29,7 @@ var (
 	complete   = mysqltest.Template{Platform: platform, Schemas: migrations.Schemas()}
 )
 
-// setup returns a store over the platform's tables and, when captured, those of change capture.
+// setup returns a store over the platform's tables and, if captured is set, those of change capture.
 func setup(t *testing.T, captured bool) (*mysql.Store, *sql.DB) {
 	t.Helper()
 	template := &uncaptured
@@ -59,7 +59,7 @@ func lab(t *testing.T, id int64) authn.LabScope {
 }
 
 const (
-	// withoutPerson goes back to the migration phase of change capture.
+	// withoutPerson restores the schema of user_meta during the migration of change capture.
 	withoutPerson = "ALTER TABLE user_meta DROP COLUMN full_name, DROP COLUMN contact, DROP COLUMN alternate_contact, DROP COLUMN email," +
 		" DROP COLUMN gender, DROP COLUMN date_of_birth, DROP COLUMN age, DROP COLUMN passport_no, DROP COLUMN national_identity_number"
 	aPatient = "INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, fullName, contact, alternateContact, email, gender, dateOfBirth, age," +
@@ -72,7 +72,7 @@ const (
 
 func ptr(n int64) *int64 { return &n }
 
-// rahul is aPatient alone.
+// rahul returns the record of aPatient without a projection.
 func rahul() detail.Record {
 	return detail.Record{
 		Person: search.Person{
@@ -84,7 +84,7 @@ func rahul() detail.Record {
 	}
 }
 
-// projected is aPatient with itsProjection.
+// projected returns the record of aPatient with itsProjection.
 func projected() detail.Record {
 	r := rahul()
 	r.OrderNumbers, r.BillIDs, r.LabBillIDs = []string{"ORD-1", "ORD-2"}, []int64{9001, 9002}, []int64{301, 302}
@@ -131,7 +131,7 @@ func TestAPatientWhoIsNotOfTheLaboratoryOrDeletedIsNotThere(t *testing.T) {
 	store, db := setup(t, true)
 	run(t, db, aPatient, itsProjection,
 		"INSERT INTO userDetails (id, labId_id, isDeleted) VALUES (502, 12, 1)",
-		// Projected in laboratory 12 and registered in 13: the registration counts.
+		// The patient is projected in laboratory 12 but registered in 13. The registration counts.
 		"INSERT INTO userDetails (id, labId_id) VALUES (503, 13)",
 		"INSERT INTO user_meta (user_id, lab_id) VALUES (503, 12), (504, 12)")
 	for name, c := range map[string]struct{ lab, user int64 }{
@@ -219,7 +219,7 @@ func TestTheMomentBeforeWhichAllIsSearchable(t *testing.T) {
 		want      time.Time
 	}{
 		{"DELETE FROM cdc_freshness", time.Time{}},
-		{"INSERT INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, 0, 1790000000123, 1790000000999)", time.Time{}}, // the first beat is still under way
+		{"INSERT INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, 0, 1790000000123, 1790000000999)", time.Time{}}, // the first heartbeat is still under way
 		{"UPDATE cdc_freshness SET complete_at = 1790000000123, candidate_at = 0", time.UnixMilli(1790000000123).UTC()},
 	} {
 		run(t, db, step.statement)

@@ -35,7 +35,7 @@ func start(t *testing.T, settings ...string) (*servicetest.Running, notification
 	return r, notificationsv1.NewNotificationsServiceClient(r.Conn)
 }
 
-// trigger is a context with everything that a caller should not put into it.
+// trigger is a context with data that callers should not send.
 const trigger = `{"lab_id":12,"org_id":45,"lrr_id":7001,"title":"Canary title","body":"Canary body of Mrs Canary",` +
 	`"patient_name":"Canary patient"}`
 
@@ -55,7 +55,7 @@ const (
 	unauthenticated = codes.Unauthenticated
 )
 
-// operations are the calls of a login. Each has the callers of callers.
+// operations returns the calls of a login, each with the callers that callers expects.
 func operations(c notificationsv1.NotificationsServiceClient) map[string]servicetest.Operation {
 	const all, withTopics, withoutTopics = "lab user, organization, other lab, support, collection centre",
 		"lab user, organization, other lab", "support, collection centre"
@@ -138,7 +138,7 @@ func callers(t *testing.T, r *servicetest.Running) map[string]context.Context {
 	}
 }
 
-// notifyAsEach has only callout send a trigger, and a repeat change nothing.
+// notifyAsEach checks that only callout may send a trigger, and that a repetition changes nothing.
 func notifyAsEach(t *testing.T, r *servicetest.Running, client notificationsv1.NotificationsServiceClient) {
 	t.Helper()
 	for range 2 {
@@ -166,8 +166,8 @@ func notifyAsEach(t *testing.T, r *servicetest.Running, client notificationsv1.N
 	}
 }
 
-// withdrawAsEach has only callout withdraw notices and ask for their reach. The key of a withdrawal is a canary: it may
-// name a report.
+// withdrawAsEach checks that only callout may withdraw notices and query their reach. The key of a withdrawal contains
+// a canary, because it may name a report.
 func withdrawAsEach(t *testing.T, r *servicetest.Running, client notificationsv1.NotificationsServiceClient) {
 	t.Helper()
 	withdraw := func(ctx context.Context, key, reason string) (*notificationsv1.WithdrawNoticeResponse, error) {
@@ -203,7 +203,8 @@ func withdrawAsEach(t *testing.T, r *servicetest.Running, client notificationsv1
 	}
 }
 
-// TestAccessAndPatientData makes every call as every caller. Nothing about a patient is logged, traced or measured.
+// TestAccessAndPatientData makes every call as every caller. It checks the results, and that logs, traces and metrics
+// contain no patient data.
 func TestAccessAndPatientData(t *testing.T) {
 	t.Parallel()
 	r, client := start(t)
@@ -216,7 +217,7 @@ func TestAccessAndPatientData(t *testing.T) {
 	await.True(t, "delivery of the resubscription", func() bool {
 		return strings.Contains(r.Get("/metrics"), `outbox_delivered_total{kind="devices.resubscribe"} 1`)
 	})
-	// A stream that its caller cancels ends on the server a moment later.
+	// The server ends a stream shortly after its caller has cancelled it.
 	await.True(t, "the end of all event streams", func() bool {
 		return strings.Contains(r.Get("/metrics"), "notifications_event_streams 0")
 	})
@@ -234,8 +235,8 @@ func TestAccessAndPatientData(t *testing.T) {
 	r.KeepsSecret("Canary", "canaryname")
 }
 
-// TestPushesThatAreOffAreNoFailure starts an installation without pushes. Operators see it, and a device that wants to be
-// subscribed is no failure of the service.
+// TestPushesThatAreOffAreNoFailure starts an installation without push messages. Operators can see that, and an attempt
+// to subscribe a device does not count as a failure of the service.
 func TestPushesThatAreOffAreNoFailure(t *testing.T) {
 	t.Parallel()
 	r, client := start(t, "NOTIFICATIONS_PUSH_PROVIDER=off")

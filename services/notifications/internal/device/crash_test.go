@@ -13,9 +13,9 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// TestTheStoredTopicsCoverTheProvidersAfterACrash kills the process of each change of asha's token, before each of its
-// statements and between a commit and its response. Every topic at the provider is stored, every confirmed topic is at
-// the provider, and whichever login subscribes next leaves exactly its topics.
+// TestTheStoredTopicsCoverTheProvidersAfterACrash aborts each change of asha's token before each of its statements, and
+// between a commit and its response. Afterwards, every topic at the provider is stored, every confirmed topic is at the
+// provider, and whichever login subscribes next leaves exactly its topics.
 func TestTheStoredTopicsCoverTheProvidersAfterACrash(t *testing.T) {
 	t.Parallel()
 	centre := storetest.Viewer(t, authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 77})
@@ -45,7 +45,7 @@ func TestTheStoredTopicsCoverTheProvidersAfterACrash(t *testing.T) {
 	}
 }
 
-// crashes kills the process of one change at every statement.
+// crashes aborts a change at every statement.
 type crashes struct {
 	t      *testing.T
 	name   string
@@ -55,7 +55,7 @@ type crashes struct {
 	p  *provider
 }
 
-// before makes a login subscribe after each crash. A switch is on again by then.
+// before makes a login subscribe after each crash. A switched-off type is on again by then.
 func (c *crashes) before(next notification.Viewer, want []string) {
 	c.t.Helper()
 	open := func() string {
@@ -84,7 +84,7 @@ func (c *crashes) before(next notification.Viewer, want []string) {
 	}
 }
 
-// covered compares the stored topics with the provider's.
+// covered compares the stored topics with those at the provider.
 func (c *crashes) covered(at crashdb.Crash) {
 	c.t.Helper()
 	stored := storedTopics(c.t, c.db)
@@ -100,7 +100,7 @@ func (c *crashes) covered(at crashdb.Crash) {
 	}
 }
 
-// storedTopics returns the topics of the token, whichever login has it; none when it is deleted.
+// storedTopics returns the topics of the token, whichever login has it; none if the token was deleted.
 func storedTopics(t *testing.T, db *storetest.Database) device.Lists {
 	t.Helper()
 	centre := storetest.Viewer(t, authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 77})

@@ -19,18 +19,18 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// provider holds the topics that tokens are subscribed to.
+// provider is a fake of the push provider. It stores the topics of each token.
 type provider struct {
 	topics map[string][]string
-	refuse string // a topic that always fails
-	err    error  // of every call
+	refuse string // topic that always fails
+	err    error  // error of every call
 }
 
 func newProvider() *provider { return &provider{topics: map[string][]string{}} }
 
 func (p *provider) Subscribe(_ context.Context, token string, topics []string) (failed []string, err error) {
 	return p.each(topics, func(topic string) {
-		if !slices.Contains(p.topics[token], topic) { // a repeat changes nothing
+		if !slices.Contains(p.topics[token], topic) { // a repetition changes nothing
 			p.topics[token] = append(p.topics[token], topic)
 		}
 	})
@@ -58,7 +58,7 @@ func (p *provider) each(topics []string, do func(string)) (failed []string, err 
 
 func (p *provider) of(token string) []string { return slices.Sorted(slices.Values(p.topics[token])) }
 
-// open returns the use case over a database of its own; nil is no provider.
+// open returns a use case over its own database. With nil topics, there is no provider.
 func open(t *testing.T, topics device.Topics) (*device.Devices, *storetest.Database) {
 	t.Helper()
 	store := storetest.Open(t)
@@ -174,7 +174,7 @@ func TestPreferencesReachAllDevicesOfALogin(t *testing.T) {
 	if err := switchOff(t, store); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // a repeat changes nothing
+	for range 2 { // a repetition changes nothing
 		if err := d.Resubscribe(t.Context(), asha(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -207,7 +207,7 @@ func TestInvalidDevicesAreRefused(t *testing.T) {
 	}
 }
 
-// hooked runs a function while a call to the provider is under way: the call reaches the provider afterwards.
+// hooked is a provider that runs a function before it executes a call.
 type hooked struct {
 	*provider
 	subscribing, unsubscribing func()
@@ -243,8 +243,8 @@ func subscribe(t *testing.T, d *device.Devices, v notification.Viewer) {
 	}
 }
 
-// TestAHandOverWhileSubscribingLeavesNoForeignTopic has an organisation log in on the same browser while asha's call is
-// on its way to the provider.
+// TestAHandOverWhileSubscribingLeavesNoForeignTopic makes an organization log in on the same browser while asha's call
+// is on its way to the provider.
 func TestAHandOverWhileSubscribingLeavesNoForeignTopic(t *testing.T) {
 	t.Parallel()
 	p := &hooked{provider: newProvider()}
@@ -274,8 +274,8 @@ func TestALogOutInAnotherTabWhileSubscribingLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestALateUnsubscriptionTakesNothingFromTheNextLogin has asha log in on the browser of an organisation, which logs in
-// again before the provider has removed its topics.
+// TestALateUnsubscriptionTakesNothingFromTheNextLogin makes asha log in on the browser of an organization. The
+// organization logs in again before the provider has removed its topics.
 func TestALateUnsubscriptionTakesNothingFromTheNextLogin(t *testing.T) {
 	t.Parallel()
 	p := &hooked{provider: newProvider()}
@@ -288,8 +288,8 @@ func TestALateUnsubscriptionTakesNothingFromTheNextLogin(t *testing.T) {
 	expect(t, p.of("T"), ofOrg)
 }
 
-// TestALoginWithoutTopicsReleasesTheToken has asha leave without logging out, and a collection centre with her number
-// log in on the same browser. An unavailable provider is an error; afterwards the token has no topics and no owner.
+// TestALoginWithoutTopicsReleasesTheToken makes asha leave without logging out; then a collection centre with her id
+// logs in on the same browser. An unavailable provider is an error. Afterwards, the token has no topics and no owner.
 func TestALoginWithoutTopicsReleasesTheToken(t *testing.T) {
 	t.Parallel()
 	p := newProvider()
@@ -301,7 +301,7 @@ func TestALoginWithoutTopicsReleasesTheToken(t *testing.T) {
 		t.Errorf("an unavailable provider: %v, want Unavailable", err)
 	}
 	p.err = nil
-	for range 2 { // a token without an owner is released too
+	for range 2 { // a token without an owner is released as well
 		if err := d.Release(t.Context(), centre, "T"); err != nil {
 			t.Fatal(err)
 		}
@@ -314,7 +314,7 @@ func TestALoginWithoutTopicsReleasesTheToken(t *testing.T) {
 	expect(t, p.of("T"), ofAsha)
 }
 
-// TestASwitchWhileSubscribingIsNotLost switches a type off while another tab subscribes with the old preferences.
+// TestASwitchWhileSubscribingIsNotLost switches a type off while another tab subscribes with the previous preferences.
 func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 	t.Parallel()
 	p := &hooked{provider: newProvider()}
@@ -331,8 +331,8 @@ func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 	expect(t, p.of("T"), ofAsha[2:])
 }
 
-// TestASwitchBeforeTheFirstTopicIsNotLost has a first subscription read the preferences, and the preferences switched
-// off before it stores a topic.
+// TestASwitchBeforeTheFirstTopicIsNotLost switches a type off after a first subscription has read the preferences and
+// before it stores a topic.
 func TestASwitchBeforeTheFirstTopicIsNotLost(t *testing.T) {
 	t.Parallel()
 	p := newProvider()
@@ -372,8 +372,8 @@ func (h *hookedReader) Preferences(
 	return list, err
 }
 
-// TestOneLoginSubscribesATokenTwiceAtOnce has tabs of one login subscribe the same token at the same time: a new one,
-// one of the same login, and one that another login had. Each of them gets all topics.
+// TestOneLoginSubscribesATokenTwiceAtOnce makes tabs of one login subscribe the same token concurrently: a new token,
+// one of the same login, and one that another login had. Each tab gets all topics.
 func TestOneLoginSubscribesATokenTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]func(*device.Devices){
@@ -404,7 +404,7 @@ func TestOneLoginSubscribesATokenTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// shared is a provider that takes a moment for each call. It may be called from several goroutines.
+// shared is a provider whose calls take some time. It may be called from several goroutines.
 type shared struct {
 	*provider
 

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// evicted counts devices that are given up.
+// evicted counts evictions by outcome.
 type evicted struct {
 	mu     sync.Mutex
 	counts map[device.Eviction]int // guarded by mu
@@ -29,7 +29,7 @@ func (e *evicted) Evicted(o device.Eviction) {
 	e.counts[o]++
 }
 
-// telephones is a login that gets a new telephone every hour. The provider may be called by several goroutines.
+// telephones models a login that gets a new telephone every hour. Its provider may be called from several goroutines.
 type telephones struct {
 	*storetest.Database
 	*device.Devices
@@ -55,7 +55,7 @@ func (x *telephones) over(s store) *device.Devices {
 	})
 }
 
-// take subscribes a telephone an hour after the one before.
+// take subscribes a telephone an hour after the previous one.
 func (x *telephones) take(d *device.Devices, v notification.Viewer, token string) {
 	x.t.Helper()
 	x.Clock.Advance(time.Hour)
@@ -64,7 +64,8 @@ func (x *telephones) take(d *device.Devices, v notification.Viewer, token string
 	}
 }
 
-// ring returns how many devices of asha a critical result reaches, and fails for one whose row says something else.
+// ring returns how many devices of asha a critical result reaches. It fails if the row of a device does not agree with
+// the provider.
 func (x *telephones) ring() (n int) {
 	x.t.Helper()
 	stored := map[string]bool{}
@@ -90,7 +91,7 @@ func (x *telephones) ring() (n int) {
 	return n
 }
 
-// serial calls the provider from one goroutine at a time.
+// serial serializes the calls of the provider.
 type serial struct {
 	mu sync.Mutex
 	p  *provider
@@ -108,14 +109,14 @@ func (s *serial) Unsubscribe(ctx context.Context, token string, topics []string)
 	return s.p.Unsubscribe(ctx, token, topics)
 }
 
-// refusing unsubscribes nothing.
+// refusing fails to unsubscribe.
 type refusing struct{ serial }
 
 func (*refusing) Unsubscribe(context.Context, string, []string) ([]string, error) {
 	return nil, errors.New("502")
 }
 
-// returning runs a function after the topics of a device are in doubt.
+// returning runs a function after the topics of a device became pending.
 type returning struct {
 	*storetest.Database
 
@@ -131,7 +132,7 @@ func (r *returning) Suspect(ctx context.Context, lab authn.LabScope, token strin
 func TestTheTwentyFirstDeviceReplacesTheOneSeenLongestAgo(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)
-	x.take(x.Devices, asha(t), "phone-0") // seen again: phone-1 is the oldest
+	x.take(x.Devices, asha(t), "phone-0") // seen again, so that phone-1 is the oldest
 	if x.ring() != device.MaxDevices || len(x.counts) != 0 {
 		t.Errorf("%d devices ring, %v; want 20, and none given up", x.ring(), x.counts)
 	}
@@ -142,17 +143,17 @@ func TestTheTwentyFirstDeviceReplacesTheOneSeenLongestAgo(t *testing.T) {
 	if x.ring() != device.MaxDevices || x.counts[device.Evicted] != 1 {
 		t.Errorf("%d devices ring, %v; want 20, and one given up", x.ring(), x.counts)
 	}
-	x.take(x.Devices, organization(t), "ward") // another login has a limit of its own
+	x.take(x.Devices, organization(t), "ward") // another login has its own limit
 	if x.counts[device.Evicted] != 1 || x.ring() != device.MaxDevices+1 {
 		t.Errorf("%d devices ring, %v; want those of asha and the ward's", x.ring(), x.counts)
 	}
 }
 
-// A change of preferences subscribes every device again, and says nothing about which of them are in use.
+// A change of preferences subscribes every device again. It does not show which of them are in use.
 func TestAChangeOfPreferencesMakesNoDeviceOlder(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)
-	x.take(x.Devices, asha(t), "phone-0") // the one in daily use
+	x.take(x.Devices, asha(t), "phone-0") // the one that is used every day
 	x.Clock.Advance(time.Hour)
 	if err := x.Resubscribe(t.Context(), asha(t)); err != nil {
 		t.Fatal(err)
@@ -181,8 +182,8 @@ func TestAFailingProviderKeepsTheOldDeviceAndSubscribesTheNewOne(t *testing.T) {
 	}
 }
 
-// TestADeviceThatReturnsWhileItIsGivenUpStays subscribes the oldest device again while it is being unsubscribed, from
-// the moment at which its topics are in doubt.
+// TestADeviceThatReturnsWhileItIsGivenUpStays subscribes the oldest device again while it is being evicted, after its
+// topics became pending.
 func TestADeviceThatReturnsWhileItIsGivenUpStays(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)
@@ -195,7 +196,7 @@ func TestADeviceThatReturnsWhileItIsGivenUpStays(t *testing.T) {
 	}
 }
 
-// TestTwoNewDevicesAtOnceBothRing subscribes two new devices of a login at the same time, again and again.
+// TestTwoNewDevicesAtOnceBothRing subscribes two new devices of a login concurrently, many times.
 func TestTwoNewDevicesAtOnceBothRing(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)
@@ -221,8 +222,8 @@ func TestTwoNewDevicesAtOnceBothRing(t *testing.T) {
 	}
 }
 
-// TestACrashWhileADeviceIsGivenUpLosesNoOther kills the process before each statement. Afterwards the new device rings
-// once it subscribes again, and no device is subscribed without a row.
+// TestACrashWhileADeviceIsGivenUpLosesNoOther aborts an eviction before each statement. Afterwards, the new device gets
+// messages once it has subscribed again, and no device is subscribed without a row.
 func TestACrashWhileADeviceIsGivenUpLosesNoOther(t *testing.T) {
 	t.Parallel()
 	var x *telephones
@@ -236,7 +237,7 @@ func TestACrashWhileADeviceIsGivenUpLosesNoOther(t *testing.T) {
 		return err
 	}
 	crashes := crashdb.Each(t, open, run, func(at crashdb.Crash, _ error) {
-		x.ring() // compares rows and provider
+		x.ring() // compares rows with the provider
 		x.take(x.Devices, asha(t), "new")
 		expect(t, x.p.of("new"), ofAsha)
 		expect(t, x.p.of("phone-0"), nil)

@@ -56,8 +56,8 @@ func TestDevicesGetTheTypesThatTheirLoginHasOn(t *testing.T) {
 	}
 }
 
-// TestAReversalLeavesWhatTheListsHave lets a request change the provider in any way while the token gets other lists:
-// after the reversal the provider has every confirmed topic, and no topic that is in no list.
+// TestAReversalLeavesWhatTheListsHave makes random changes at the provider while the token gets other lists. After the
+// reversal, the provider has every confirmed topic, and no topic that is in no list.
 func TestAReversalLeavesWhatTheListsHave(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// TestACrashLeavesEachReadingWithItsActivity kills the process of each request before each of its statements. Every
-// notification that is read has one activity, and the request again finishes the work.
+// TestACrashLeavesEachReadingWithItsActivity aborts each request before each of its statements. Every notification that
+// is read has one activity, and repeating the request completes the work.
 func TestACrashLeavesEachReadingWithItsActivity(t *testing.T) {
 	t.Parallel()
 	v := asha(t)
@@ -51,7 +51,7 @@ func TestACrashLeavesEachReadingWithItsActivity(t *testing.T) {
 	}
 }
 
-// state returns how many notifications asha has read, and the activities.
+// state returns how many notifications asha has read, and the number of activities.
 func (f *fixture) state(t *testing.T) (read, activities int) {
 	t.Helper()
 	list, err := f.List(t.Context(), asha(t), inbox.Query{})

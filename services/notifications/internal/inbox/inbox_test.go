@@ -16,13 +16,13 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// fixture is the use case with everything that it calls.
+// fixture contains the use case with its dependencies.
 type fixture struct {
 	*inbox.Inbox
 	*storetest.Database
 
 	marked  map[notification.Action]int
-	changed int // wake-ups of open pages
+	changed int // number of wake-ups of open pages
 }
 
 func open(t *testing.T) *fixture {
@@ -45,7 +45,7 @@ func asha(t *testing.T) notification.Viewer {
 	return storetest.User(t, 12, 77)
 }
 
-// add stores a notification for organization 45 that is days old.
+// add stores a notification for organization 45 that is days days old.
 func (f *fixture) add(t *testing.T, days int) {
 	t.Helper()
 	f.Put(asha(t).Lab, notify.New{OrgID: 45}, storetest.Start.AddDate(0, 0, -days))
@@ -163,8 +163,8 @@ func (r *recorder) MarkRead(
 	return r.Writer.MarkRead(ctx, v, w, limit, now)
 }
 
-// TestMarkingAllSearchesOnlyForUnreadNotifications searches the inbox for two notifications, and not at all the second
-// time.
+// TestMarkingAllSearchesOnlyForUnreadNotifications checks that the first call searches for two notifications and the
+// second one does not search.
 func TestMarkingAllSearchesOnlyForUnreadNotifications(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -185,7 +185,7 @@ func TestMarkingAllSearchesOnlyForUnreadNotifications(t *testing.T) {
 func TestAllNotificationsAreMarkedReadInStepsAndOnce(t *testing.T) {
 	t.Parallel()
 	f := open(t)
-	const many = 1_100 // three steps
+	const many = 1_100 // needs three steps
 	f.Exec("INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, created_at)"+
 		" SELECT 12, 45, 2, '{}', ? FROM "+mysqltest.Numbers(many), storetest.Start.AddDate(0, 0, -1).Unix())
 	for _, want := range []int{many, 0} {

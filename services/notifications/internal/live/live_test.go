@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// fixture is one reader of one inbox, in virtual time.
+// fixture is one reader of one inbox, in the virtual time of a synctest bubble.
 type fixture struct {
 	t      *testing.T
 	inbox  *inbox
@@ -28,11 +28,11 @@ type fixture struct {
 	sent []string // guarded by mu
 }
 
-// inbox is a list of notifications by time and id, of which the loop reads what its store would return.
+// inbox is a fake store: a list of notifications by time and id.
 type inbox struct {
 	mu   sync.Mutex
 	list []notification.Notification // guarded by mu
-	read int64                       // guarded by mu; notifications that are not unread
+	read int64                       // guarded by mu; number of read notifications
 
 	reworded []live.Rewording // guarded by mu
 }
@@ -131,7 +131,7 @@ func (f *fixture) Changed(n notification.Notification, _ []notification.Activity
 
 func (f *fixture) Unread(n int64) error { return f.send("unread %d", n) }
 
-// add makes a notification visible whose transaction began some time ago.
+// add makes a notification visible whose transaction began ago.
 func (f *fixture) add(ago time.Duration) {
 	f.inbox.mu.Lock()
 	defer f.inbox.mu.Unlock()
@@ -142,7 +142,7 @@ func (f *fixture) add(ago time.Duration) {
 	})
 }
 
-// reword replaces the text of a notification some time ago.
+// reword replaces the text of a notification, with a time in the past.
 func (f *fixture) reword(id int64, ago time.Duration) {
 	f.inbox.mu.Lock()
 	defer f.inbox.mu.Unlock()
@@ -176,7 +176,7 @@ func (f *fixture) watch(last string) <-chan error {
 
 func (f *fixture) want(sent string) {
 	f.t.Helper()
-	time.Sleep(2 * time.Second) // a reader pauses for a second between two reads
+	time.Sleep(2 * time.Second) // a reader rests for a second between two reads
 	synctest.Wait()
 	f.wantNow(sent)
 }
@@ -229,7 +229,7 @@ func TestALateCommitIsSentAfterNewerNotifications(t *testing.T) {
 		f.add(0)
 		f.signal <- struct{}{}
 		f.want("at 1, unread 1, 2, unread 2")
-		f.add(20 * time.Second) // older than the newest that the reader has
+		f.add(20 * time.Second) // older than the reader's newest one
 		f.signal <- struct{}{}
 		f.want("at 1, unread 1, 2, unread 2, 3, unread 3")
 		time.Sleep(15 * time.Minute)
@@ -241,7 +241,7 @@ func TestAReconnectedReaderGetsMissedNotificationsOldestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t)
 		f.add(48 * time.Hour)
-		f.add(25 * time.Hour) // older than a stream repeats; the list has it
+		f.add(25 * time.Hour) // older than a stream replays; only the list has it
 		want := []string{"at 1"}
 		for i := range 250 {
 			f.add(time.Hour - time.Duration(i)*time.Second)
@@ -253,8 +253,8 @@ func TestAReconnectedReaderGetsMissedNotificationsOldestFirst(t *testing.T) {
 	})
 }
 
-// TestAReplacedTextIsSentOnce replaces the texts of old notifications: a page that is open gets each change once, and a
-// page that reconnects gets those since its position.
+// TestAReplacedTextIsSentOnce replaces the texts of old notifications. An open page gets each change once. A page that
+// reconnects gets the changes since its position.
 func TestAReplacedTextIsSentOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// ending ends its stream with the count of unread notifications, after the first read of the inbox.
+// ending is a reader that ends its stream at the first count of unread notifications.
 type ending struct {
 	*fixture
 
@@ -24,8 +24,8 @@ func (e ending) Unread(n int64) error {
 	return e.fixture.Unread(n)
 }
 
-// TestAStreamReadsTheInboxOfItsLogin uses a real inbox: an organisation's page gets its own notifications that came
-// after the last one it has, oldest first, and its unread count.
+// TestAStreamReadsTheInboxOfItsLogin uses a real inbox. The page of an organization gets those of its own notifications
+// that follow the last one it has, oldest first, and its unread count.
 func TestAStreamReadsTheInboxOfItsLogin(t *testing.T) {
 	t.Parallel()
 	db, lab := storetest.Open(t), storetest.User(t, 12, 77).Lab

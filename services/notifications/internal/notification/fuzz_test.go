@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzAStoredContextReadsAsItWasSent reads the stored form of each context again. An escalation shows no addressee
-// outside the laboratory.
+// FuzzAStoredContextReadsAsItWasSent checks that the stored form of a context is parsed to the same context, and that
+// an escalation has no addressee except the laboratory.
 func FuzzAStoredContextReadsAsItWasSent(f *testing.F) {
 	f.Add([]byte(`{"lab_id":12,"org_id":"45","lrr_id":7001,"title":"t"}`))
 	f.Add([]byte(` {"lab_id":12, "lab_id":"13", "escalation":2, "org_id":45, "doctor_id":3} `))

@@ -28,7 +28,7 @@ func laboratory(t *testing.T, id int64) authn.LabScope {
 	return lab
 }
 
-// TestTheNameOfATopicCannotBeGuessed changes everything that a name depends on: each time the keyed part is another one.
+// TestTheNameOfATopicCannotBeGuessed changes each input of a name. Every change gives a different keyed part.
 func TestTheNameOfATopicCannotBeGuessed(t *testing.T) {
 	t.Parallel()
 	lab, other := laboratory(t, 12), laboratory(t, 13)
@@ -66,7 +66,7 @@ func TestATopicHasANameUnderEachKey(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys               [][]byte
 		of, known, current []string
-		older              []string // of all three names, when those of today are wanted
+		older              []string // result of Older for all three names, with the present ones wanted
 	}{
 		"no key":        {nil, []string{readable}, []string{readable}, []string{readable}, []string{first, second}},
 		"one key":       {[][]byte{firstKey}, []string{first}, []string{first, readable}, []string{first}, []string{readable, second}},
@@ -92,8 +92,8 @@ func TestATopicHasANameUnderEachKey(t *testing.T) {
 	}
 }
 
-// TestAPushReachesEveryDevice draws any devices: each that has one of the names gets the push, and exactly once when one
-// name would do for all.
+// TestAPushReachesEveryDevice generates devices. Each device with one of the names gets the push, and exactly once if
+// one name would be enough for all.
 func TestAPushReachesEveryDevice(t *testing.T) {
 	t.Parallel()
 	names := []string{"a", "b", "c"}

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
-// TestACrashLeavesANotificationWithItsMessage kills the process of a trigger before each of its statements. The inbox
-// and the outbox agree, and the trigger again leaves one notification with one message.
+// TestACrashLeavesANotificationWithItsMessage aborts a trigger before each of its statements. Inbox and outbox agree,
+// and repeating the trigger leaves one notification with one message.
 func TestACrashLeavesANotificationWithItsMessage(t *testing.T) {
 	t.Parallel()
 	var f *fixture

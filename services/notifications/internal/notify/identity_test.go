@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// others are triggers that differ from critical in one part of their identity.
+// others are triggers that differ from the trigger critical in one part of their identity.
 var others = map[string]notify.Trigger{
 	"another type":           {TypeID: 1, Context: []byte(critical)},
 	"another organisation":   {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":46,"lrr_id":7001}`)},
@@ -27,7 +27,7 @@ var others = map[string]notify.Trigger{
 }
 
 // TestAKeyOfAnotherNotificationIsRefused repeats a key with each part of its identity changed. Nothing is written. The
-// bill of a report is no part of it, because a report may move to another bill between two attempts.
+// bill of a report is not a part, because a report may move to another bill between two attempts.
 func TestAKeyOfAnotherNotificationIsRefused(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -77,7 +77,7 @@ func TestOtherNewsOfTheSameMinuteIsNoRepeat(t *testing.T) {
 	}
 }
 
-// TestReach asks whether critical notices reach a device while devices, the laboratory's switch and the deployment
+// TestReach checks whether critical notices reach a device while devices, the laboratory's switch and the deployment
 // change.
 func TestReach(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// fixture is the use case with everything that it calls.
+// fixture contains the use case with its dependencies.
 type fixture struct {
 	*notify.Notifier
 	*storetest.Database
@@ -28,7 +28,7 @@ type fixture struct {
 	pushes   []notify.Push
 	outcomes []notify.Outcome
 	woken    int
-	changed  []int64 // laboratories
+	changed  []int64 // ids of laboratories
 	pushOff  bool
 	waits    bool
 }
@@ -70,7 +70,7 @@ func (f *fixture) notify(t notify.Trigger) notify.Result {
 	return result
 }
 
-// inbox returns what the laboratory's users see.
+// inbox returns the notifications that the laboratory's users see.
 func (f *fixture) inbox() []notification.Notification {
 	f.t.Helper()
 	lab, err := caller.Scope(12)
@@ -132,15 +132,15 @@ func TestADisabledTypeStoresNothingUnlessItIsMandatory(t *testing.T) {
 	}
 }
 
-// TestAddresseesOfACriticalResult sends the first notice and a correction to all addressees, and an escalation to the
-// laboratory only, also when its context names the others.
+// TestAddresseesOfACriticalResult checks that the first notice and a correction go to all addressees, and an escalation
+// to the laboratory only, even if its context names the others.
 func TestAddresseesOfACriticalResult(t *testing.T) {
 	t.Parallel()
 	const ids = `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":7001,"bill_id":400,`
 	for context, want := range map[string]struct {
 		title  string
 		topics []string
-		shared bool // with the organisation
+		shared bool // visible to the organization
 	}{
 		ids + `"escalation":0}`:                      {"Critical report", []string{"org_45", "doctor_301", "lab_12"}, true},
 		ids + `"escalation":0,"corrected":true}`:     {"A critical result was corrected", []string{"org_45", "doctor_301", "lab_12"}, true},
@@ -195,7 +195,7 @@ func TestARepeatSendsNothingTwice(t *testing.T) {
 	if again.NotificationID != keyed.NotificationID {
 		t.Errorf("the same key an hour later: %+v, want notification %d", again, keyed.NotificationID)
 	}
-	for range 2 { // without a subject every trigger is a notification of its own
+	for range 2 { // without a subject, every trigger creates its own notification
 		got := f.notify(notify.Trigger{TypeID: 1, Context: []byte(`{"lab_id":12,"org_id":45}`)})
 		if got.Outcome != notify.Stored {
 			t.Errorf("without a subject: %+v, want it stored", got)

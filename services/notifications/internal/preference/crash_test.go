@@ -11,9 +11,9 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// TestACrashLeavesSwitchesAndTheirMessageInStep kills the process of each request before each of its statements: all
-// switches are stored with their message, or none. The request again stores them all. The check of the permission
-// stores nothing.
+// TestACrashLeavesSwitchesAndTheirMessageInStep aborts each request before each of its statements. Either all switches
+// are stored with their message, or none. Repeating the request stores them all. The check of the permission stores
+// nothing.
 func TestACrashLeavesSwitchesAndTheirMessageInStep(t *testing.T) {
 	t.Parallel()
 	lab := storetest.User(t, 12, 77).Lab

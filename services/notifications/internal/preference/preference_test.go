@@ -21,12 +21,12 @@ func (messages) Resubscribe(v notification.Viewer) (outbox.Event, error) {
 	return outbox.Event{Aggregate: fmt.Sprint("user:", v.ID)}, nil
 }
 
-// fixture is the use case with everything that it calls.
+// fixture contains the use case with its dependencies.
 type fixture struct {
 	*preference.Preferences
 
 	store *storetest.Database
-	woken int // times that the relay was woken
+	woken int // number of wake-ups of the relay
 }
 
 func open(t *testing.T) *fixture {
@@ -40,14 +40,14 @@ func (f *fixture) over(s preference.Store) *preference.Preferences {
 	return preference.New(s, messages{}, f.store.Clock, "notification_configure", func() { f.woken++ })
 }
 
-// asha is lab user 77; user 79 administers her laboratory, and user 87 is of another.
+// asha is lab user 77. User 79 is an administrator of her laboratory; user 87 belongs to another one.
 var asha = user(12, 77)
 
 func user(lab, id int64) authn.Principal {
 	return authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: lab, LabUserID: id}
 }
 
-// disabled returns the types that a user does not get.
+// disabled returns the types that are off for a user.
 func disabled(list []notification.Preference) (ids []int64) {
 	for _, p := range list {
 		if p.Effective() {

@@ -19,9 +19,9 @@ const (
 	critical = "IN_notification_type_2_org_45"
 )
 
-// TestEachLoginOfAnOrganisationHasItsOwnSwitches has two wards of a hospital that share its notifications. The north
-// ward switches ready reports off; the south ward gets them, and so does lab user 45, whose number is the hospital's. A
-// mandatory type stays on, and the laboratory's switch is above those of its logins.
+// TestEachLoginOfAnOrganisationHasItsOwnSwitches uses two wards of a hospital that share its notifications. The north
+// ward switches ready reports off. The south ward still gets them, and so does lab user 45, whose id is that of the
+// hospital. A mandatory type stays on, and the laboratory's switch takes precedence over those of its logins.
 func TestEachLoginOfAnOrganisationHasItsOwnSwitches(t *testing.T) {
 	t.Parallel()
 	store := storetest.Open(t)
@@ -84,9 +84,9 @@ func TestEachLoginOfAnOrganisationHasItsOwnSwitches(t *testing.T) {
 			t.Errorf("%s has types %v off, %v; want none", name, disabled(list), err)
 		}
 	}
-	subscribe(north, "north-3") // a new device has the login's switches
+	subscribe(north, "north-3") // a new device gets the login's switches
 	wantTopics(north, "north-3", critical)
-	subscribe(south, "north-1") // and a device that changes its login has the new login's
+	subscribe(south, "north-1") // a device that changes its login gets the new login's switches
 	wantTopics(south, "north-1", reports, critical)
 
 	set(south, 45, `[{"id":1,"is_disabled":1}]`)

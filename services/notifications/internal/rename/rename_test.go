@@ -18,11 +18,11 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// provider holds the topics that tokens are subscribed to.
+// provider is a fake of the push provider. It stores the topics of each token.
 type provider struct {
 	topics map[string][]string
-	err    map[string]error // by token
-	refuse string           // a topic that always fails
+	err    map[string]error // error by token
+	refuse string           // topic that always fails
 }
 
 func (p *provider) Subscribe(_ context.Context, token string, topics []string) (failed []string, err error) {
@@ -43,7 +43,7 @@ func (p *provider) Unsubscribe(_ context.Context, token string, topics []string)
 	return nil, p.err[token]
 }
 
-// arrivals counts for each token how often a push to the topics arrives.
+// arrivals returns, for each token, how often a push to the topics arrives.
 func (p *provider) arrivals(topics []string) map[string]int {
 	counts := map[string]int{}
 	for token, has := range p.topics {
@@ -61,7 +61,7 @@ var (
 	newKey = []byte("nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn")
 )
 
-// fixture is a platform whose processes have different keys.
+// fixture is a platform whose processes may have different keys.
 type fixture struct {
 	*storetest.Database
 	*provider
@@ -77,7 +77,7 @@ func open(t *testing.T) *fixture {
 
 func (f *fixture) Behind(n int) { f.behind = n }
 
-// process is a process with the given keys; a text is a list as the setting has it.
+// process returns the names of a process with the given keys, in the form of the setting.
 func (*fixture) process(keys string) notification.Names {
 	var list [][]byte
 	for _, key := range strings.Fields(keys) {
@@ -100,7 +100,7 @@ func (f *fixture) subscribe(names notification.Names, v notification.Viewer, tok
 	}
 }
 
-// subscribeAs100 is a subscription by a process of version 1.0.0, which takes names with a key for unwanted topics.
+// subscribeAs100 subscribes as a process of version 1.0.0, which removes names with a key as unwanted topics.
 func (f *fixture) subscribeAs100(v notification.Viewer, token string) {
 	f.t.Helper()
 	f.subscribe(f.process("unkeyed"), v, token)
@@ -121,7 +121,7 @@ func (f *fixture) renamer(s rename.Store, names notification.Names) *rename.Rena
 	return rename.New(rename.Deps{Store: s, Topics: f.provider, Names: names, Clock: f.Clock, Gauge: f})
 }
 
-// passes lets a process that started two hours ago make passes until nothing is left to do.
+// passes makes a process that started two hours ago run passes until nothing changes.
 func (f *fixture) passes(names notification.Names) {
 	f.t.Helper()
 	r := f.renamer(f.Database, names)
@@ -133,7 +133,7 @@ func (f *fixture) passes(names notification.Names) {
 	}
 }
 
-// push returns the topics to which a process pushes a critical result of the laboratory.
+// push returns the topics to which a process sends a critical result of the laboratory.
 func (f *fixture) push(names notification.Names) []string {
 	f.t.Helper()
 	lab := asha(f.t).Lab
@@ -150,9 +150,9 @@ func asha(t *testing.T) notification.Viewer {
 	return storetest.User(t, 12, 77)
 }
 
-// TestNoPushIsLostOrDoubledWhileNamesChange goes through the rollouts of the documented order. In each, processes of
-// before and after subscribe devices and push at the same time, while one of them renames; every push arrives once at
-// every device, also when it arrives only after all else. The last one has only what was there when it was sent.
+// TestNoPushIsLostOrDoubledWhileNamesChange goes through the rollouts in the documented order. In each, old and new
+// processes subscribe devices and send push messages concurrently, while one of them renames. Every push arrives once
+// at every device that existed when it was sent, even if it is delivered after all other steps.
 func TestNoPushIsLostOrDoubledWhileNamesChange(t *testing.T) {
 	t.Parallel()
 	for _, rollouts := range [][]string{
@@ -174,11 +174,11 @@ func TestNoPushIsLostOrDoubledWhileNamesChange(t *testing.T) {
 	}
 }
 
-// rollout replaces the processes one after the other.
+// rollout replaces the processes one by one.
 func (f *fixture) rollout(from, to string) {
 	f.t.Helper()
 	before, after := f.process(from), f.process(to)
-	var sent [][]string // topics, to be delivered in the end
+	var sent [][]string // topics of the messages that are delivered at the end
 	devices := []string{}
 	push := func() {
 		f.t.Helper()
@@ -212,7 +212,7 @@ func (f *fixture) rollout(from, to string) {
 	for _, topics := range sent {
 		f.arrives(from+" to "+to+", delivered late", topics, devices)
 	}
-	f.passes(after) // the processes of before have ended
+	f.passes(after) // the old processes have ended
 }
 
 func (f *fixture) tokens() (tokens []string) {
@@ -233,8 +233,8 @@ func (f *fixture) arrives(when string, topics, tokens []string) {
 	}
 }
 
-// TestAnUpgradeInOneStepLosesNothing sets the key alone: devices move, and none is without pushes meanwhile. A name is
-// removed an hour after the start of the process.
+// TestAnUpgradeInOneStepLosesNothing sets only the new key. Devices move, and all of them keep getting messages. A name
+// is removed an hour after the start of the process.
 func TestAnUpgradeInOneStepLosesNothing(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -261,7 +261,7 @@ func TestAnUpgradeInOneStepLosesNothing(t *testing.T) {
 	}
 }
 
-// TestARefusedOrUnknownDeviceDelaysNoOther has the provider refuse a topic and not know a token.
+// TestARefusedOrUnknownDeviceDelaysNoOther uses a provider that rejects a topic and does not know a token.
 func TestARefusedOrUnknownDeviceDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -292,7 +292,7 @@ func TestARefusedOrUnknownDeviceDelaysNoOther(t *testing.T) {
 	}
 }
 
-// TestACrashLosesNoName kills the process of a pass before each of its statements and after each commit.
+// TestACrashLosesNoName aborts a pass before each of its statements and after each commit.
 func TestACrashLosesNoName(t *testing.T) {
 	t.Parallel()
 	var f *fixture
@@ -334,7 +334,7 @@ func TestACrashLosesNoName(t *testing.T) {
 	}
 }
 
-// TestAnotherLaboratorysNamesAreOthers subscribes an organisation's number in two laboratories.
+// TestAnotherLaboratorysNamesAreOthers subscribes organizations with equal ids in two laboratories.
 func TestAnotherLaboratorysNamesAreOthers(t *testing.T) {
 	t.Parallel()
 	f := open(t)

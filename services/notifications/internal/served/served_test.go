@@ -37,9 +37,9 @@ func TestPushesThatWaitForAProviderAreShownUntilThereIsOne(t *testing.T) {
 		waits bool
 		note  string
 	}{
-		{queue{err: errors.New("away")}, false, ""}, // not known: taken to be delivered
+		{queue{err: errors.New("away")}, false, ""}, // unknown, so messages count as delivered
 		{queue{reason: served.NoProvider}, true, "tq_provider"},
-		{queue{err: errors.New("away")}, true, "tq_provider"}, // what was known stays
+		{queue{err: errors.New("away")}, true, "tq_provider"}, // the known state stays
 		{queue{reason: served.ProviderOut}, true, "taskqueue providers"},
 		{queue{reason: served.Paused}, true, "taskqueue resume"},
 		{queue{}, false, ""},

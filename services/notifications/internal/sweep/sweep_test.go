@@ -16,10 +16,10 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
-// provider holds the topics that tokens are subscribed to.
+// provider is a fake of the push provider. It stores the topics of each token.
 type provider struct {
 	topics map[string][]string
-	err    map[string]error // by token
+	err    map[string]error // error by token
 }
 
 func (p *provider) Subscribe(_ context.Context, token string, topics []string) ([]string, error) {
@@ -39,7 +39,7 @@ type counts map[sweep.Outcome]int
 
 func (c counts) Swept(o sweep.Outcome) { c[o]++ }
 
-// fixture is the loop over a database of its own.
+// fixture contains the loop with its own database.
 type fixture struct {
 	*storetest.Database
 	*provider
@@ -54,7 +54,7 @@ func open(t *testing.T) *fixture {
 	return &fixture{storetest.Open(t), p, t, counts{}}
 }
 
-// subscribe subscribes a token of the user asha, the given number of days ago.
+// subscribe subscribes a token of lab user asha, days days ago.
 func (f *fixture) subscribe(token string, days int) {
 	f.t.Helper()
 	d := device.New(device.Deps{
@@ -109,7 +109,7 @@ func TestIdleDevicesAreUnsubscribedAndForgotten(t *testing.T) {
 	}
 }
 
-// TestWithoutAProviderIdleDevicesAreForgotten sweeps a device that was subscribed while there was a provider.
+// TestWithoutAProviderIdleDevicesAreForgotten sweeps a device that was subscribed while a provider was configured.
 func TestWithoutAProviderIdleDevicesAreForgotten(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -120,7 +120,7 @@ func TestWithoutAProviderIdleDevicesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestFailingDevicesDelayNoOthers has as many failing devices as a pass takes, and one idle device after them.
+// TestFailingDevicesDelayNoOthers uses a full batch of failing devices, and one idle device after them.
 func TestFailingDevicesDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -133,7 +133,7 @@ func TestFailingDevicesDelayNoOthers(t *testing.T) {
 	}
 	s := f.sweeper(f.Database)
 	for range 2 {
-		_ = s.RunOnce(t.Context()) // the failures of 200 devices
+		_ = s.RunOnce(t.Context()) // returns the failures of 200 devices
 	}
 	if f.stored("idle") || f.counts[sweep.Failed] != failing {
 		t.Fatalf("after two passes: idle device stored %v, counted %v; want it forgotten and %d failed",
@@ -144,8 +144,8 @@ func TestFailingDevicesDelayNoOthers(t *testing.T) {
 	}
 }
 
-// TestADeviceThatReturnsAfterACrashGetsAllItsTopics kills the process of a pass before each of its statements. A device
-// that subscribes afterwards has all its topics, and the next pass keeps it.
+// TestADeviceThatReturnsAfterACrashGetsAllItsTopics aborts a pass before each of its statements. A device that
+// subscribes afterwards has all its topics, and the next pass keeps it.
 func TestADeviceThatReturnsAfterACrashGetsAllItsTopics(t *testing.T) {
 	t.Parallel()
 	var f *fixture

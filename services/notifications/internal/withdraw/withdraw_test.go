@@ -25,20 +25,20 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
-// fixture is the use case beside the trigger and the delivery of pushes.
+// fixture contains the use cases that withdraw, notify and deliver.
 type fixture struct {
 	*withdraw.Withdrawals
 	*notify.Notifier
 	*storetest.Database
 
 	t       *testing.T
-	changed int  // signals to open pages
-	pushOff bool // of the delivery
-	// The task queue delivers nothing now, or nothing of the laboratory.
+	changed int  // number of signals to open pages
+	pushOff bool // setting of the delivery
+	// The task queue is paused, or the laboratory is.
 	paused, labPaused bool
 
 	mu      sync.Mutex
-	stopped []notify.Stop // guarded by mu
+	stopped []notify.Stop // guarded by mu; push messages that were not sent
 }
 
 func open(t *testing.T) *fixture {
@@ -102,7 +102,7 @@ func (f *fixture) want(name string, got, want withdraw.Answer) {
 	}
 }
 
-// tasks counts the tasks that the task queue got.
+// tasks counts the tasks sent to the task queue.
 type tasks struct{ n int }
 
 func (q *tasks) Enqueue(
@@ -112,7 +112,7 @@ func (q *tasks) Enqueue(
 	return &taskqueuev1.EnqueueResponse{}, nil
 }
 
-// deliver delivers the outbox once and returns how many tasks the queue got.
+// deliver delivers the outbox once. It returns the number of tasks sent to the queue.
 func (f *fixture) deliver() int {
 	f.t.Helper()
 	n, waiting := f.tryDeliver()
@@ -122,7 +122,7 @@ func (f *fixture) deliver() int {
 	return n
 }
 
-// tryDeliver is deliver, and counts the messages that wait for their receiver.
+// tryDeliver does the same and also returns the number of messages that wait for their receiver.
 func (f *fixture) tryDeliver() (n, waiting int) {
 	f.t.Helper()
 	table, err := outbox.NewTable(mysql.OutboxTable)
@@ -153,7 +153,7 @@ func (f *fixture) viewers() map[string]notification.Viewer {
 	}
 }
 
-// titles returns what a viewer's inbox shows.
+// titles returns the titles in a viewer's inbox.
 func (f *fixture) titles(v notification.Viewer) string {
 	f.t.Helper()
 	list, err := f.List(f.t.Context(), v, notification.Window{To: f.Clock.Now().Unix()}, inbox.Page{Limit: 9})
@@ -167,8 +167,8 @@ func (f *fixture) titles(v notification.Viewer) string {
 	return strings.Join(titles, ", ")
 }
 
-// TestANoticeIsWithdrawnBeforeItsPush has a notice wait in the outbox while it is withdrawn: no push goes out. A wrong
-// notice that no one has read has another text in every inbox; open pages are woken.
+// TestANoticeIsWithdrawnBeforeItsPush withdraws a notice while its push waits in the outbox. The push is not sent. The
+// text of a wrong notice that no receiver has read is replaced in every inbox, and open pages are woken.
 func TestANoticeIsWithdrawnBeforeItsPush(t *testing.T) {
 	t.Parallel()
 	for reason, title := range map[notification.Reason]string{
@@ -192,7 +192,8 @@ func TestANoticeIsWithdrawnBeforeItsPush(t *testing.T) {
 	}
 }
 
-// TestAPushThatAnOperatorPausesWaitsHere: after the pause, no one is notified of what was called meanwhile.
+// TestAPushThatAnOperatorPausesWaitsHere checks that no push is sent after the pause if its result was called in the
+// meantime.
 func TestAPushThatAnOperatorPausesWaitsHere(t *testing.T) {
 	t.Parallel()
 	for _, lab := range []bool{false, true} {
@@ -226,8 +227,9 @@ func TestAPushOfATypeThatWasSwitchedOffIsNotSent(t *testing.T) {
 	}
 }
 
-// TestAPushOfBeforePushesWereOffWaits: callout was told that the notice reaches devices, and does not announce it again.
-// Pushes are off by mistake after an upgrade without its values, and in one of two pods while a setting is rolled out.
+// TestAPushOfBeforePushesWereOffWaits: callout was told that the notice reaches devices, so it does not announce the
+// result again. Pushes may be off by mistake: after an upgrade without its values, or in one of two pods during a
+// rollout.
 func TestAPushOfBeforePushesWereOffWaits(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -244,8 +246,8 @@ func TestAPushOfBeforePushesWereOffWaits(t *testing.T) {
 	}
 }
 
-// TestANoticeThatAReceiverReadKeepsItsText has each kind of receiver read a notice before it is withdrawn, also one who
-// marked it unread again.
+// TestANoticeThatAReceiverReadKeepsItsText makes each kind of receiver read a notice before it is withdrawn. One of
+// them marks it unread again.
 func TestANoticeThatAReceiverReadKeepsItsText(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -266,8 +268,8 @@ func TestANoticeThatAReceiverReadKeepsItsText(t *testing.T) {
 	}
 }
 
-// TestARepetitionGetsTheFirstAnswer reads the notice between two withdrawals, and withdraws a called notice as wrong
-// later.
+// TestARepetitionGetsTheFirstAnswer reads the notice between two withdrawals. Later, it withdraws a called notice as
+// wrong.
 func TestARepetitionGetsTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -292,8 +294,8 @@ func TestARepetitionGetsTheFirstAnswer(t *testing.T) {
 	}
 }
 
-// TestANoticeThatIsPartlyWrongStaysAsItIs asks before and after a receiver reads it. Its push goes out, its text stays, and
-// it can be withdrawn later; a notice that comes after the question is sent.
+// TestANoticeThatIsPartlyWrongStaysAsItIs withdraws a notice as partly wrong, before and after a receiver reads it. Its
+// push is sent, its text stays, and it can be withdrawn later. A notice that arrives after such a withdrawal is sent.
 func TestANoticeThatIsPartlyWrongStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -311,8 +313,8 @@ func TestANoticeThatIsPartlyWrongStaysAsItIs(t *testing.T) {
 	f.want("wrong", f.withdraw("k", notification.Wrong), withdraw.Answer{Found: true, WasRead: true})
 }
 
-// TestANoticeThatComesAfterItsWithdrawalIsNotSent withdraws keys that were never used; another laboratory's key of the
-// same name stays valid.
+// TestANoticeThatComesAfterItsWithdrawalIsNotSent withdraws keys that were never used. The same key of another
+// laboratory stays valid.
 func TestANoticeThatComesAfterItsWithdrawalIsNotSent(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -334,8 +336,8 @@ func TestANoticeThatComesAfterItsWithdrawalIsNotSent(t *testing.T) {
 	}
 }
 
-// TestANoticeAndItsWithdrawalAtOnce sends and withdraws notices at the same time: no push goes out, whichever came
-// first, and the answers agree with what is stored.
+// TestANoticeAndItsWithdrawalAtOnce sends and withdraws notices concurrently. No push is sent, whichever came first,
+// and the answers agree with the stored state.
 func TestANoticeAndItsWithdrawalAtOnce(t *testing.T) {
 	t.Parallel()
 	const notices = 30
@@ -376,8 +378,8 @@ func TestANoticeAndItsWithdrawalAtOnce(t *testing.T) {
 	}
 }
 
-// TestAWithdrawalWaitsForItsReaders holds one side's lock on the notification: a withdrawal waits for a reader who is
-// marking the notification and counts that reader, and readers wait for a withdrawal.
+// TestAWithdrawalWaitsForItsReaders holds the lock of one side on the notification. A withdrawal waits for a reader who
+// is marking the notification, and counts that reader; readers wait for a withdrawal.
 func TestAWithdrawalWaitsForItsReaders(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -460,8 +462,8 @@ func TestInvalidWithdrawalsWriteNothing(t *testing.T) {
 	}
 }
 
-// TestACrashLeavesNoticeAndWithdrawalInStep kills the process of a withdrawal before each of its statements. The text,
-// the push and the answer agree, and the withdrawal again gets the answer that holds.
+// TestACrashLeavesNoticeAndWithdrawalInStep aborts a withdrawal before each of its statements. Text, push and answer
+// agree, and repeating the withdrawal returns the valid answer.
 func TestACrashLeavesNoticeAndWithdrawalInStep(t *testing.T) {
 	t.Parallel()
 	var f *fixture

@@ -42,8 +42,8 @@ func TestOneKeyIsOneNotification(t *testing.T) {
 	}
 }
 
-// TestConcurrentTriggersAreStoredOnceEach has triggers of two laboratories come at the same time, each of them three
-// times. One of them cannot be sent.
+// TestConcurrentTriggersAreStoredOnceEach sends triggers of two laboratories concurrently, each of them three times.
+// One of them cannot be stored.
 func TestConcurrentTriggersAreStoredOnceEach(t *testing.T) {
 	t.Parallel()
 	const different = 20

@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// TestANoticeNamesTheBillOfItsReportToday stores notices of reports, moves one report to another bill as a split does, and
-// back again.
+// TestANoticeNamesTheBillOfItsReportToday stores notices about reports, then moves one report to another bill and back,
+// as a split and its undoing do.
 func TestANoticeNamesTheBillOfItsReportToday(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -56,7 +56,7 @@ func TestANoticeNamesTheBillOfItsReportToday(t *testing.T) {
 	expect("merged back", before[0], before[1])
 }
 
-// ordered returns JSON as MySQL and MariaDB both keep it.
+// ordered returns JSON in one form, because MySQL and MariaDB store it differently.
 func ordered(t *testing.T, data []byte) string {
 	t.Helper()
 	var fields map[string]any

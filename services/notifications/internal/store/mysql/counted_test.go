@@ -8,15 +8,15 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-const countedNow = 1_000_000 // epoch seconds; the last minute before it is not counted
+const countedNow = 1_000_000 // epoch seconds; notifications of the last minute before are not counted
 
-// count is a count that found one old notification and the fresh ones, at most 3.
+// count is a count with a limit of 3 that found one old notification and the fresh ones.
 type count struct {
 	part   counted
 	window notification.Window
 	fresh  found
 
-	rest int64 // where the count begins
+	rest int64 // start of the rest to count
 	want counted
 	save bool
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// TestACrashKeepsTheCount kills the process before each statement of a count, the only read that stores something.
-// The next count must be right, including a notification that arrived in between.
+// TestACrashKeepsTheCount aborts a count before each statement; a count is the only read that stores something. The
+// next count must be right, including a notification that arrived in between.
 func TestACrashKeepsTheCount(t *testing.T) {
 	t.Parallel()
 	var s *storetest.Database

@@ -126,8 +126,8 @@ func TestDevicesOfALogin(t *testing.T) {
 	}
 }
 
-// TestADeviceWithoutAUserNameCanBeLoggedOut has a row whose type does not name the login of the organisation: any of
-// its logins owns it.
+// TestADeviceWithoutAUserNameCanBeLoggedOut uses a row whose type does not identify the login of the organization. It
+// belongs to all logins of the organization.
 func TestADeviceWithoutAUserNameCanBeLoggedOut(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -135,7 +135,8 @@ func TestConcurrentReadersLeaveOneActivity(t *testing.T) {
 	}
 }
 
-// TestManyReadersLeaveTheNewestActivities has one reader in each second, and the last five in the same one.
+// TestManyReadersLeaveTheNewestActivities uses one reader per second, except the last five, who read in the same
+// second.
 func TestManyReadersLeaveTheNewestActivities(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -170,8 +171,8 @@ func TestManyReadersLeaveTheNewestActivities(t *testing.T) {
 	}
 }
 
-// TestOnlyLabUsersSeeWhoOfTheLaboratoryRead has each kind of login mark one notification. A lab user with the number of
-// the organisation is one of the readers.
+// TestOnlyLabUsersSeeWhoOfTheLaboratoryRead makes each kind of login mark one notification. One of the readers is a lab
+// user with the id of the organization.
 func TestOnlyLabUsersSeeWhoOfTheLaboratoryRead(t *testing.T) {
 	t.Parallel()
 	s, ctx := storetest.Open(t), t.Context()
@@ -195,7 +196,7 @@ func TestOnlyLabUsersSeeWhoOfTheLaboratoryRead(t *testing.T) {
 	} {
 		list, err := s.Activities(ctx, c.v, all, 9)
 		must(t, err)
-		slices.Reverse(list) // the newest come first
+		slices.Reverse(list) // newest first
 		of, err := s.ActivitiesOf(ctx, c.v, []int64{id}, 9)
 		must(t, err)
 		for from, list := range map[string][]notification.Activity{"the list": list, "the notification": of[id]} {

@@ -22,7 +22,7 @@ func TestAReaderContinuesAfterItsPosition(t *testing.T) {
 		t.Fatalf("newest of an empty inbox: %v, %v; want the zero position", p, err)
 	}
 	first := s.Put(asha.Lab, notify.New{OrgID: 45}, start)
-	late := s.Put(asha.Lab, notify.New{OrgID: 46}, start.Add(-time.Second)) // of a replica whose clock is behind
+	late := s.Put(asha.Lab, notify.New{OrgID: 46}, start.Add(-time.Second)) // from a replica whose clock is behind
 	last := s.Put(asha.Lab, notify.New{OrgID: 45}, start)
 	s.Put(user(t, 13, 87).Lab, notify.New{OrgID: 45}, start)
 	_, err := s.Mark(ctx, asha, last, notification.Read, start)

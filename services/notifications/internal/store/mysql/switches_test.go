@@ -15,7 +15,7 @@ func off(typeID int64) notification.Switch {
 	return notification.Switch{TypeID: typeID, Disabled: true}
 }
 
-// wanted returns the types that the login gets.
+// wanted returns the types that are on for the login.
 func wanted(t *testing.T, s *storetest.Database, v notification.Viewer) (ids []int64) {
 	t.Helper()
 	list, err := s.Preferences(t.Context(), v)
@@ -48,7 +48,7 @@ func TestSwitchesOfLaboratoryAndUser(t *testing.T) {
 		t.Errorf("%d messages in the outbox, want one for each change", n)
 	}
 	must(t, s.SetKinds(ctx, v.Lab, []notification.Switch{off(2)}, 79, start))
-	wantTypes(t, s, v) // the laboratory's switch is above the user's
+	wantTypes(t, s, v) // the laboratory's switch takes precedence over the user's
 	if k, err := s.Kind(ctx, v.Lab, 2); err != nil || !k.Disabled {
 		t.Errorf("type 2 of laboratory 12: %+v, %v; want it disabled", k, err)
 	}
@@ -89,8 +89,8 @@ func TestUsersOfALaboratory(t *testing.T) {
 	}
 }
 
-// TestLoginsOfOneOrganisationAreSeparate has two wards of organisation 77, and lab user 77: each login has switches and
-// devices of its own.
+// TestLoginsOfOneOrganisationAreSeparate uses two wards of organization 77, and lab user 77. Each login has its own
+// switches and devices.
 func TestLoginsOfOneOrganisationAreSeparate(t *testing.T) {
 	t.Parallel()
 	s, ctx := storetest.Open(t), t.Context()

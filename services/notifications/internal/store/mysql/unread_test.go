@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// TestACountReadsOnlyWhatIsNotCountedYet has a login that has read everything. The first count reads the notifications
-// of a month, the next ones the new notifications, and a notification that is marked unread counts at once.
+// TestACountReadsOnlyWhatIsNotCountedYet uses a login that has read everything. The first count reads the notifications
+// of a month, the next ones only new notifications. A notification that is marked unread counts at once.
 func TestACountReadsOnlyWhatIsNotCountedYet(t *testing.T) {
 	t.Parallel()
 	many := 3_000
@@ -59,8 +59,8 @@ func TestACountReadsOnlyWhatIsNotCountedYet(t *testing.T) {
 	unread(0)
 }
 
-// TestACountStopsAtItsLimit has thousands of read notifications, and more unread ones than are counted. The read ones
-// are read once, also for an organisation's login, and reading some of the new ones counts at once.
+// TestACountStopsAtItsLimit uses thousands of read notifications, and more unread ones than the limit. The read ones
+// are read once, also for a login of an organization, and reading some of the new ones changes the count at once.
 func TestACountStopsAtItsLimit(t *testing.T) {
 	t.Parallel()
 	const many, limit = 3_000, 100
@@ -100,7 +100,7 @@ func TestACountStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-// TestAListReadsNoMoreOfManyReadersThanItShows has 100 people who read each of the listed notifications in the same
+// TestAListReadsNoMoreOfManyReadersThanItShows uses 100 users who read each of the listed notifications in the same
 // second, in a laboratory with many other notifications.
 func TestAListReadsNoMoreOfManyReadersThanItShows(t *testing.T) {
 	t.Parallel()
@@ -130,7 +130,7 @@ func TestAListReadsNoMoreOfManyReadersThanItShows(t *testing.T) {
 	})
 	t.Logf("%d rows read", rows)
 	limit := many * (5*shown + 5)
-	if !mysqltest.IsMariaDB(t, s.DB) { // MySQL joins by equal columns only and reads every reader
+	if !mysqltest.IsMariaDB(t, s.DB) { // MySQL joins by equal columns only, so it reads every reader
 		limit = many * (2*people + 5*shown)
 	}
 	if rows > limit {

@@ -31,7 +31,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// queue is the task queue as the service sees it.
+// queue is a fake task queue.
 type queue struct {
 	taskqueuev1.UnimplementedTaskQueueServiceServer
 
@@ -55,7 +55,7 @@ func (q *queue) first() *taskqueuev1.EnqueueRequest {
 	return q.got[0]
 }
 
-// fixture is a running service with a task queue that only receives.
+// fixture is a running service with a task queue that only receives tasks.
 type fixture struct {
 	*servicetest.Running
 	t      *testing.T
@@ -82,12 +82,12 @@ func start(t *testing.T, settings ...string) *fixture {
 	return &fixture{r, t, q, rerunv1.NewRerunServiceClient(r.Conn)}
 }
 
-// session stores a web session of laboratory labID and returns a context that presents it.
+// session stores a web session of laboratory labID, and returns a context with it.
 func (f *fixture) session(id string, labID int) context.Context {
 	return f.Session(id, fmt.Sprintf(`{"session_type":"lab_user","lab_id":%d,"lab_user_id":77,"full_name":"Asha R"}`, labID))
 }
 
-// internal returns the context of a call that the platform's core makes through the gateway's internal listener.
+// internal returns the context of a call by the platform's core through the gateway's internal listener.
 func (f *fixture) internal() context.Context {
 	return metadata.AppendToOutgoingContext(f.As("core"), "x-is-internal-request", "True")
 }
@@ -112,7 +112,7 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 	if order.GetIdempotencyKey() == "" || order.GetLabId() != 12 {
 		t.Fatalf("%v", order)
 	}
-	// The queue posts the body to the gateway, which decodes it for this service.
+	// The task queue posts the body to the gateway, which decodes it for this service.
 	const start, end = `"args":`, `,"isBody"`
 	data := string(order.GetTasks()[0].GetData().GetJson())
 	posted := data[strings.Index(data, start)+len(start) : strings.Index(data, end)]
@@ -148,7 +148,7 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 			t.Errorf("metric %s is missing", line)
 		}
 	}
-	f.KeepsSecret("123454321") // in both values, and in no time or port by chance
+	f.KeepsSecret("123454321") // contained in both values, and not in a time or port by chance
 }
 
 func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {

@@ -21,9 +21,9 @@ import (
 
 func rawJSON(s string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(s)} }
 
-// operation is one of the six, valid for report 7001 at the flag that prepare leaves.
+// operation is one of the six operations, valid for report 7001 with the flag that prepare sets.
 type operation struct {
-	request bool // a request for parameter 1 is open
+	request bool // needs an open request for parameter 1
 	call    func(ctx context.Context, c rerunv1.RerunServiceClient, labID *int64) error
 }
 
@@ -63,7 +63,7 @@ func operations() map[string]operation {
 	}
 }
 
-// TestWhoMayCallEachOperation plays every operation as every caller on one running service. A refused call changes
+// TestWhoMayCallEachOperation calls every operation as every caller of one running service. A rejected call changes
 // nothing.
 func TestWhoMayCallEachOperation(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 	}
 }
 
-// fresh brings report 7001 to the flag that the operation needs.
+// fresh sets report 7001 to the flag that the operation needs.
 func (f *fixture) fresh(o operation) {
 	f.t.Helper()
 	asha := f.session("s12", 12)
@@ -124,7 +124,7 @@ func (f *fixture) fresh(o operation) {
 	}
 }
 
-// fingerprint is what the database and GET say of report 7001.
+// fingerprint returns what the database and GET contain about report 7001.
 func (f *fixture) fingerprint() string {
 	f.t.Helper()
 	list, err := f.client.ListReruns(f.session("s12", 12), &rerunv1.ListRerunsRequest{LabReportId: 7001})
@@ -144,7 +144,7 @@ func (f *fixture) sessionOf(id, kind string, labID int) context.Context {
 	return f.Session(id, fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"doctor_id":302,"org_id":45,"cc_id":9}`, kind, labID))
 }
 
-// TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn confirms while no callout is deployed.
+// TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn confirms without a deployed callout service.
 func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T) {
 	t.Parallel()
 	f := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")

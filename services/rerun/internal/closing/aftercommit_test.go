@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// With a queue that does no work, as when a store hangs, a confirm responds, GET shows the closed rerun, and the next
-// request begins with number 1. The work of the queue much later changes none of it.
+// With a queue that runs no tasks, as if a store hangs, a confirm returns, GET shows the closed rerun, and the next
+// request begins with number 1. Tasks that run much later do not change that.
 func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -20,7 +20,7 @@ import (
 
 type fixture struct{ *storetest.Fixture }
 
-// setup returns a report with values of two tests and a rerun that has its values.
+// setup returns a report with values of two tests, and a rerun that has received its values.
 func setup(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{storetest.New(t)}
@@ -36,7 +36,7 @@ func setup(t *testing.T) *fixture {
 	return f
 }
 
-// open requests a rerun; its first value is replaced more than a minute ago.
+// open requests a rerun. Its first value was replaced more than a minute ago.
 func (f *fixture) open() {
 	f.T.Helper()
 	if _, err := f.Ask(f.T, storetest.Report, 1, 8); err != nil {
@@ -103,7 +103,7 @@ func TestAConfirmReplacesArchivesAndCloses(t *testing.T) {
 	}
 }
 
-// replaced describes the answer of a confirm: "test/index: previous -> value".
+// replaced describes the result of a confirm: "test/index: previous -> value".
 func replaced(rows []closing.Replaced) (texts []string) {
 	for _, r := range rows {
 		previous := "-"
@@ -119,7 +119,7 @@ func TestARowReplacesTheValueOfItsOwnTest(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		row  rerun.Result
-		want string // what was replaced, or the refused field
+		want string // the replaced values, or the rejected field
 	}{
 		"by its test":              {rerun.Result{ProfileTestID: 302, Index: 8, Value: "7"}, "[Sedimentation 302/8: 6 -> 7]"},
 		"by the other test":        {rerun.Result{ProfileTestID: 301, Index: 8, Value: "7"}, "[Blood count 301/8: 5 -> 7]"},
@@ -192,7 +192,7 @@ func TestAConfirmFromAnOldPageIsRefused(t *testing.T) {
 	if _, err := f.confirmSeen(f.Clock.Now().Add(time.Hour), row); !apperr.Is(err, apperr.Invalid) {
 		t.Errorf("a page of the future: %v, want Invalid", err)
 	}
-	say("1=3.1") // a repetition is no news
+	say("1=3.1") // an equal value is not new
 	if s := f.State(storetest.Report); s.Flag != rerun.Fulfilled || s.Present["0/1"] != "13.1" {
 		t.Fatalf("state %+v, want the rerun open and the report unchanged", s)
 	}
@@ -212,7 +212,7 @@ func TestWithoutAPageOnlyAConfirmedIndexIsCompared(t *testing.T) {
 	}
 }
 
-// TestTheValueOfAFormerSampleIsNotConfirmed: the sample was drawn again because the first tube cannot be trusted.
+// TestTheValueOfAFormerSampleIsNotConfirmed: the sample was drawn again, because the first tube cannot be trusted.
 func TestTheValueOfAFormerSampleIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// receivers keep the requests and respond with err.
+// receivers is a fake of the receivers. It records the requests and returns err.
 type receivers struct {
 	task       *taskqueuev1.EnqueueRequest
 	evaluation *calloutv1.EvaluateReportsRequest

@@ -1,4 +1,4 @@
-// Package explore_test plays all short histories of one report against the decisions of the use cases, without stores.
+// Package explore_test runs all short histories of one report through the decisions of the use cases, without stores.
 package explore_test
 
 import (
@@ -21,20 +21,20 @@ import (
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// world is one report with its documents, and what the callout service knows.
+// world is one report with its documents, and what the callout service was told.
 type world struct {
 	facts    rerun.Facts
 	records  []rerun.Record
 	values   []rerun.Value
 	now      time.Time
 	ids      int
-	received map[string]bool // messages of instruments on their own since the start
+	received map[string]bool // messages that instruments sent on their own
 	known    rerun.Announcement
-	died     bool // a process died since the last sweep
+	died     bool // a process crashed since the last sweep
 	breaks   mutant
 }
 
-// mutant breaks one rule of a decision, so that the test can show that it notices.
+// mutant breaks one rule of a decision, to show that the test detects it.
 type mutant struct {
 	change func(rerun.Change) rerun.Change
 	facts  func(rerun.Facts) rerun.Facts
@@ -74,7 +74,7 @@ func (w *world) id() string {
 	return fmt.Sprintf("12-%d", w.ids)
 }
 
-// seen returns the facts as a decision reads them.
+// seen returns the facts as a decision gets them.
 func (w *world) seen() rerun.Facts {
 	if w.breaks.facts != nil {
 		return w.breaks.facts(w.facts)
@@ -82,7 +82,7 @@ func (w *world) seen() rerun.Facts {
 	return w.facts
 }
 
-// apply does what the database does with a change.
+// apply applies a change as the database does.
 func (w *world) apply(c rerun.Change) {
 	if w.breaks.change != nil {
 		c = w.breaks.change(c)
@@ -107,13 +107,13 @@ func (w *world) apply(c rerun.Change) {
 	}
 	if c.Announce != nil {
 		w.facts.Unconfirmed = c.Announce.Unconfirmed
-		if c.Announce.AsOf.After(w.known.AsOf) { // as the callout service does
+		if c.Announce.AsOf.After(w.known.AsOf) { // like the callout service
 			w.known = *c.Announce
 		}
 	}
 }
 
-// write does what the document store does; it reports false if a unique index refuses a document.
+// write applies writes as the document store does. It returns false if a unique index rejects a document.
 func (w *world) write(d rerun.Writes) bool {
 	w.values = slices.DeleteFunc(w.values, func(v rerun.Value) bool { return slices.Contains(d.DeleteValues, v.ID) })
 	w.records = slices.DeleteFunc(w.records, func(r rerun.Record) bool { return slices.Contains(d.DeleteRecords, r.ID) })
@@ -147,7 +147,7 @@ func (w *world) write(d rerun.Writes) bool {
 	return true
 }
 
-// event is one thing that happens. dies ends its process after the documents are written.
+// event is one possible event. With dies, its process crashes after the documents were written.
 type event struct {
 	name string
 	do   func(w *world, dies bool) error
@@ -164,7 +164,7 @@ func (w *world) say(c receive.Command, dies bool) error {
 	before, sent := w.stored(), fmt.Sprint(c.DeviceID, c.Readings)
 	d, err := receive.Decide(receive.Facts{Facts: w.seen(), Records: w.records, Values: w.values}, c, w.id(), w.now)
 	if err != nil {
-		return nil //nolint:nilerr // a refusal
+		return nil //nolint:nilerr // the message was rejected
 	}
 	for i := range d.Writes.Insert {
 		d.Writes.Insert[i].ID = w.id()
@@ -189,7 +189,7 @@ func ask(w *world, dies bool) error {
 	d, err := request.Decide(request.Facts{Facts: w.seen(), Records: w.records, Values: w.values},
 		request.Command{ReportID: 7001, Type: rerun.Manual, Requested: []int{1}}, w.id(), w.now)
 	if err != nil {
-		return nil //nolint:nilerr // a refusal
+		return nil //nolint:nilerr // the request was rejected
 	}
 	if !w.write(d.Writes) {
 		return fmt.Errorf("a unique index refuses %+v", d.Writes)
@@ -209,10 +209,10 @@ func confirm(name string) event {
 		d, err := closing.Decide(closing.Facts{Facts: w.seen(), Records: w.records, Values: w.values},
 			closing.Confirmation{ReportID: 7001, Rows: []closing.Row{{Result: rerun.Result{Index: 1, Value: "5", ParameterName: name}}}}, w.now)
 		if err != nil {
-			return nil //nolint:nilerr // a refusal
+			return nil //nolint:nilerr // the confirm was rejected
 		}
 		w.apply(d.Change)
-		if !dies { // before the documents are deleted
+		if !dies { // a crash prevents the deletion of the documents
 			w.write(d.Archived)
 		}
 		if after := w.result("K") + w.result("Na"); !strings.Contains(after, other) || !strings.Contains(w.result(name), "=5") {
@@ -222,7 +222,7 @@ func confirm(name string) event {
 	}}
 }
 
-// result returns the rows of a parameter.
+// result returns the text of the report's rows for a parameter.
 func (w *world) result(name string) (text string) {
 	for _, r := range w.facts.Results {
 		if r.ParameterName == name {
@@ -235,7 +235,7 @@ func (w *world) result(name string) (text string) {
 func abort(w *world, dies bool) error {
 	d, err := closing.DecideAbort(closing.Facts{Facts: w.seen(), Records: w.records, Values: w.values}, authn.Platform, w.now)
 	if err != nil {
-		return nil //nolint:nilerr // a refusal
+		return nil //nolint:nilerr // the abort was rejected
 	}
 	w.apply(d.Change)
 	if !dies {
@@ -244,7 +244,7 @@ func abort(w *world, dies bool) error {
 	return nil
 }
 
-// sweepAll lets the sweeper work until nothing is left to do.
+// sweepAll runs the sweeper until nothing changes.
 func sweepAll(w *world, _ bool) error {
 	for again := true; again; {
 		d := sweep.Decide(sweep.Facts{Facts: w.seen(), Records: w.records, Values: w.values}, w.now.Add(time.Nanosecond), w.now)
@@ -271,7 +271,7 @@ func (w *world) stored() string {
 	return text + w.result("K") + w.result("Na")
 }
 
-// state identifies a world for the search; times and ids do not matter.
+// state identifies a world for the search. It ignores times and ids.
 func (w *world) state() string {
 	text := w.stored()
 	for _, r := range w.records {
@@ -283,7 +283,7 @@ func (w *world) state() string {
 	return fmt.Sprint(text, w.died, len(w.known.Values), w.received, len(w.facts.Ledger.Messages), len(w.facts.Ledger.Received))
 }
 
-// settled returns the broken rule of a world after a sweep.
+// settled returns the rule that a world breaks after a sweep.
 func (w *world) settled() error {
 	_ = sweepAll(w, false)
 	open, waiting := w.facts.Report.Flag.Open(), 0
@@ -302,8 +302,8 @@ func (w *world) settled() error {
 	return w.announced()
 }
 
-// announced returns an error if the callout service does not know exactly the values of the open rerun. A death delays
-// it until the next sweep.
+// announced returns an error if the callout service was not told exactly the values of the open rerun. After a crash,
+// this may take until the next sweep.
 func (w *world) announced() error {
 	values := w.values
 	if !w.facts.Report.Flag.Open() {
@@ -323,7 +323,7 @@ func (w *world) announced() error {
 	return nil
 }
 
-// explore plays all histories up to a depth and returns the first one that breaks a rule.
+// explore runs all histories up to a depth. It returns the first one that breaks a rule.
 func explore(depth int, m mutant) (states int, story []string, err error) {
 	type node struct {
 		w     *world

@@ -25,7 +25,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// useCases keep what they were called with.
+// useCases is a fake that records its arguments.
 type useCases struct {
 	scope    authn.LabScope
 	command  request.Command
@@ -60,7 +60,7 @@ func as(t testing.TB, p authn.Principal) context.Context {
 	return grpc.NewContextWithServerTransportStream(authn.NewContext(t.Context(), p), &stream{})
 }
 
-// stream keeps the response headers of a call.
+// stream records the response headers of a call.
 type stream struct {
 	grpc.ServerTransportStream
 

@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// results keeps its arguments.
+// results is a fake that records its arguments.
 type results struct {
 	command      receive.Command
 	result       receive.Result
@@ -53,7 +53,7 @@ func resultServer(r *results) *grpcapi.Server {
 	return grpcapi.New(grpcapi.Deps{DocumentStore: true, Receiver: r, Closer: r, Editors: r})
 }
 
-// count is a valid message.
+// count returns a valid message.
 func count() *rerunv1.AddValuesRequest {
 	return &rerunv1.AddValuesRequest{ReportId: 7001, LabReportId: proto.Int64(7001), LabId: proto.Int64(12),
 		SampleId: proto.String(" S-1 "),
@@ -132,7 +132,7 @@ func TestAWrongMessageOfAnInstrumentIsRefused(t *testing.T) {
 	}
 }
 
-// decision is a valid confirmation.
+// decision returns a valid confirmation.
 func decision() *rerunv1.ConfirmRerunRequest {
 	return &rerunv1.ConfirmRerunRequest{LabReportId: 7001, RerunConfirmedData: []*rerunv1.ConfirmedValue{
 		{ProfileTestId: proto.Int64(302), Value: proto.String("7"), Order: proto.Int32(4), Index: proto.Int32(8),

@@ -123,7 +123,7 @@ func TestReadersOfManyReportsShareTheirQueries(t *testing.T) {
 		}
 		add("a", 7001)
 		read(7001, "a")
-		add("b", 7002) // the scan under way may have passed it
+		add("b", 7002) // the running scan may have passed it
 		for range 25 {
 			read(7002, "b")
 			read(7001, "a")

@@ -12,7 +12,8 @@ import (
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// facts are those of a report at a flag with requests of the indices 1 and 3, numbered from 1, and stored values.
+// facts returns the facts of a report with a flag, with requests for the indices 1 and 3 that are numbered from 1, and
+// with stored values.
 func facts(flag rerun.Flag, requests int, values ...rerun.Value) receive.Facts {
 	f := receive.Facts{Values: values}
 	f.Report = rerun.Report{ID: 7001, LabID: 12, Flag: flag, SampleID: "S-1"}
@@ -39,7 +40,7 @@ func TestAMessageIsDecidedOnTheFacts(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts   receive.Facts
 		message receive.Command
-		want    string // flag, inserted, replaced, pending; or the reason of the refusal
+		want    string // flag, inserted, replaced, pending; or the reason of the rejection
 	}{
 		"a part of a request":        {facts(3, 1), message(1, "1=9"), "3 +1 ~0 pending [3]"},
 		"the last part":              {facts(3, 1, val(1, 3, "4")), message(1, "1=9"), "4 +1 ~0 pending []"},
@@ -87,7 +88,7 @@ func TestTheRecordOfAnInterruptedMessageIsTakenOver(t *testing.T) {
 	before.Records = []rerun.Record{left}
 	for name, c := range map[string]struct {
 		edit func(*receive.Facts)
-		want string // id and number of a new record, empty without one; number of inserted values
+		want string // id and number of a new record, if any; number of inserted values
 	}{
 		"as it was left":        {func(*receive.Facts) {}, " 1"},
 		"with another value":    {func(f *receive.Facts) { f.Values[0].Value = "8" }, "12-new/3 2"},

@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// fixture is a report and what instruments report about it.
+// fixture is a report with instruments that send messages about it.
 type fixture struct{ *storetest.Fixture }
 
 func setup(t *testing.T) *fixture {
@@ -51,7 +51,8 @@ func (f *fixture) say(number int, text string) receive.Result {
 	return r
 }
 
-// expect compares flag and stored values, "number:index=value" in the order of the listing, and what was announced.
+// expect compares the flag and the stored values, as "number:index=value" in the order of the listing, and the
+// announced values.
 func (f *fixture) expect(flag rerun.Flag, values ...string) storetest.State {
 	f.T.Helper()
 	s := f.State(storetest.Report)
@@ -145,12 +146,12 @@ func TestARepetitionOfTheInstrumentIsStoredFromEveryFlag(t *testing.T) {
 	if !s.Cached || s.Records[0].Type != rerun.ByAnalyser || s.Records[0].Active {
 		t.Fatalf("unexpected state %+v", s)
 	}
-	f.say(-1, "3=4.2 1=9.1 99=1") // delivered again, in another order
+	f.say(-1, "3=4.2 1=9.1 99=1") // delivered again, with another order
 	f.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2")
 	f.say(-1, "1=9.2 3=4.2")
 	f.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
 	f.ask(8)
-	f.say(-1, "1=9.2 3=4.2") // late delivery of what is stored: the request continues waiting
+	f.say(-1, "1=9.2 3=4.2") // late delivery of a stored message; the request is still waiting
 	f.expect(rerun.Requested, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
 	f.say(-1, "1=9.3")
 	f.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2", "4:1=9.3")
@@ -216,7 +217,7 @@ func TestAMessageOfAnInstrumentIsRememberedForThirtyDays(t *testing.T) {
 	}
 	f.say(-1, "1=9.1")
 	end()
-	for range 2 { // two analysers that repeat in turn
+	for range 2 { // two analysers that repeat alternately
 		for _, device := range []string{"xn", "other"} {
 			m := message(-1, "1=9.1")
 			m.DeviceID = device
@@ -225,7 +226,7 @@ func TestAMessageOfAnInstrumentIsRememberedForThirtyDays(t *testing.T) {
 			}
 		}
 	}
-	f.expect(rerun.Fulfilled, "1:1=9.1") // of the other one, once
+	f.expect(rerun.Fulfilled, "1:1=9.1") // the value of the other analyser, once
 	end()
 	f.Clock.Advance(rerun.RememberFor - time.Second)
 	sent := f.expect(rerun.Normal).Sent
@@ -290,7 +291,7 @@ func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	f.ask(1)
-	// What another program wrote has no marker in the log and is not marked as ours.
+	// Documents of other programs have no commit marker in the log and no written_by.
 	f.Exec("DELETE FROM ActivityLog")
 	f.refused(message(1, "1=13.5"), receive.ErrNoRequest)
 	f.Disown()
@@ -299,7 +300,7 @@ func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	}
 }
 
-// TestNoCompletionIsLost lets instruments of many reports, and many parts of one report, arrive at once.
+// TestNoCompletionIsLost delivers messages about many reports, and many parts of one report, concurrently.
 func TestNoCompletionIsLost(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -353,7 +354,7 @@ func TestNoCompletionIsLost(t *testing.T) {
 	t.Logf("%d reports and %d messages of one report at once: all %d are fulfilled", reports, 2*parts, reports+1)
 }
 
-// broken is a document store that writes nothing.
+// broken is a document store in which writes fail.
 type broken struct{ storetest.Documents }
 
 var errBroken = errors.New("the document store does not respond")

@@ -16,12 +16,12 @@ import (
 
 var errCrash = errors.New("the process died here")
 
-// dying makes the process "die" at a step: what follows in the same request does not happen.
+// dying simulates a crash at a step: the later steps of the request do not happen.
 type dying struct {
 	request.Reports
 
 	beforeCommit bool
-	lostResponse bool // the commit happened, its response was lost
+	lostResponse bool // the commit succeeded but its response was lost
 }
 
 func (d dying) Change(ctx context.Context, scope authn.LabScope, id int64, wants rerun.Wants,
@@ -40,7 +40,7 @@ func (d dying) Change(ctx context.Context, scope authn.LabScope, id int64, wants
 	return err
 }
 
-// clumsy cannot delete documents, as a process that died cannot.
+// clumsy is a document store in which deletions fail, as after a crash.
 type clumsy struct{ storetest.Documents }
 
 func (c clumsy) Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error {
@@ -127,7 +127,7 @@ func TestARecordOfAnotherProgramIsKept(t *testing.T) {
 	}
 }
 
-// foreign marks every record as another program's.
+// foreign marks every record as one of another program.
 type foreign struct{ storetest.Documents }
 
 func (f foreign) OfReports(ctx context.Context, scope authn.LabScope, ids []int64) ([]rerun.Record, error) {
@@ -160,13 +160,13 @@ func TestAnAbsentDocumentStoreOrCacheIsHandled(t *testing.T) {
 	}
 	f.documents, f.index = f.Documents, index{errCrash}
 	f.openSet = brokenCache{}
-	f.must(manual(0, 1)) // neither the cache nor the index fails a request
+	f.must(manual(0, 1)) // a failure of the cache or the index does not fail a request
 	if f.Counts.Of("failed cache") != 1 || f.Counts.Of("failed index") != 1 {
 		t.Fatal("the failures of cache and index are not counted once each")
 	}
 }
 
-// brokenCache takes nothing.
+// brokenCache is a cache in which writes fail.
 type brokenCache struct{}
 
 func (brokenCache) Set(context.Context, authn.LabScope, int64, bool) error { return errCrash }

@@ -22,7 +22,7 @@ import (
 
 var now = storetest.Now
 
-// fixture is the use case on real stores. A test may replace reports, documents or the cache to make a step fail.
+// fixture is the use case over real stores. A test may replace reports, documents or the cache to make a step fail.
 type fixture struct {
 	*storetest.Fixture
 
@@ -33,7 +33,7 @@ type fixture struct {
 	ids       atomic.Int64
 }
 
-// index fails with err, which never fails a request.
+// index returns err, which never fails a request.
 type index struct{ err error }
 
 func (i index) SyncUser(context.Context, authn.LabScope, int64) error { return i.err }
@@ -93,7 +93,7 @@ func (f *fixture) setFlag(flag rerun.Flag) { f.Set(storetest.Report, "sampleRedr
 
 func (f *fixture) stored() []rerun.Record { return f.State(storetest.Report).Records }
 
-// log returns the meta of the entries of a category, with the actor.
+// log returns the meta and the actor of the log entries of a category.
 func (f *fixture) log(category activitylog.Category) []map[string]any {
 	f.T.Helper()
 	var entries []map[string]any
@@ -207,7 +207,7 @@ func TestParametersMustBelongToTheReport(t *testing.T) {
 			f.refused(manual(0, indices...), apperr.Invalid, "INVALID_ARGUMENT")
 		})
 	}
-	noProfile := manual(0, 8) // a child's parameter, on a report that is no profile
+	noProfile := manual(0, 8) // a parameter of the child, on a report without a profile
 	noProfile.ReportID = storetest.OtherReport
 	f.refused(noProfile, apperr.Invalid, "INVALID_ARGUMENT")
 }

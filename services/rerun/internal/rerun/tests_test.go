@@ -7,14 +7,14 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// liver is a profile without parameters of its own; 61 and 62 have index 1, 62 alone has 2.
+// liver is a profile without own parameters. Tests 61 and 62 have index 1; only 62 has index 2.
 var liver = rerun.Tests{Own: 60, Parameters: []rerun.Parameter{
 	{TestID: 61, Index: 1, Order: 1, Name: "Total Bilirubin", TestName: "Bilirubin"},
 	{TestID: 62, Index: 1, Order: 2, Name: "SGPT", TestName: "Transaminases"},
 	{TestID: 62, Index: 2, Order: 3, Name: "SGOT", TestName: "Transaminases"},
 }}
 
-// mixed is a profile whose own test has index 1 too.
+// mixed is a profile whose own test also has index 1.
 var mixed = rerun.Tests{Own: 60, Parameters: append([]rerun.Parameter{
 	{TestID: 60, Index: 1, Order: 1, Name: "Albumin", TestName: "Liver"}}, liver.Parameters...)}
 
@@ -25,15 +25,15 @@ func TestTheTestOfAValueIsTheOneThatSomethingDecides(t *testing.T) {
 		testID int64
 		index  int
 		name   string
-		want   string // of a row in a body
-		result string // of a row of the report
+		want   string // test of a row in a request
+		result string // test of a row of the report
 	}{
 		{liver, 0, 1, "", "none", "none"},
 		{liver, 0, 1, "Total Bilirubin", "61", "61"},
 		{liver, 0, 1, " sgpt ", "62", "62"},
 		{liver, 0, 1, "Other", "none", "none"},
 		{liver, 61, 1, "", "61", "61"},
-		{liver, 60, 1, "", "none", "0"}, // the profile itself has no such index
+		{liver, 60, 1, "", "none", "0"}, // the profile itself does not have the index
 		{liver, 60, 1, "SGPT", "62", "0"},
 		{liver, 0, 2, "", "62", "62"},
 		{liver, 0, 2, "Other", "62", "62"},

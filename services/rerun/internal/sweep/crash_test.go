@@ -48,12 +48,12 @@ func abort(t *testing.T, c storetest.Cases, report int64) error {
 	return c.Closing.Abort(t.Context(), storetest.Scope(t, 12), report, storetest.Asha)
 }
 
-// play is one operation on a report that earlier operations prepared.
+// play is an operation on a report that earlier operations have prepared.
 type play struct {
 	prepare []act
 	act     act
-	before  string // the report if the operation did not happen: flag, received values, confirmed value
-	after   string // the report if it happened
+	before  string // state of the report if the operation did not happen: flag, received values, confirmed value
+	after   string // state of the report if it happened
 	again   bool   // the caller repeats it after the crash, as instruments do
 }
 
@@ -78,7 +78,7 @@ var plays = map[string]play{
 		before: "4 [1:1=13.5 1:3=4.2] 13.1", after: "0 [] 13.1"},
 }
 
-// stage is a fixture with a fresh report for each crash.
+// stage is a fixture with a new report for each crash.
 type stage struct {
 	*storetest.Fixture
 
@@ -101,7 +101,7 @@ func (s *stage) next() (dsn string) {
 	return s.DSN
 }
 
-// check lets the sweeper repair and compares the report with what it should be.
+// check runs the sweeper and compares the report with the expected state.
 func (s *stage) check(crash string, happened bool) {
 	s.t.Helper()
 	s.Sweep()
@@ -123,7 +123,7 @@ func (s *stage) check(crash string, happened bool) {
 	}
 }
 
-// alive is the document store of a process that may die at its database.
+// alive is the document store of a process that may crash at its database.
 type alive struct {
 	storetest.Documents
 
@@ -137,9 +137,9 @@ func (a alive) Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) 
 	return a.Documents.Write(ctx, scope, w)
 }
 
-// TestADeathAtTheDatabaseIsRepaired kills the process before every statement of every operation. The sweeper then
-// leaves a report that is as if the operation had happened wholly or not at all, and an instrument that repeats its
-// message ends with its values stored once.
+// TestADeathAtTheDatabaseIsRepaired aborts every operation before each of its statements. After the sweep, the report
+// is as if the operation had happened completely or not at all. If an instrument repeats its message, its values are
+// stored once.
 func TestADeathAtTheDatabaseIsRepaired(t *testing.T) {
 	t.Parallel()
 	for name, p := range plays {
@@ -161,17 +161,17 @@ func TestADeathAtTheDatabaseIsRepaired(t *testing.T) {
 	}
 }
 
-// process dies before its nth write of a document; nothing happens afterwards.
+// process crashes before its nth write of a document. Later steps have no effect.
 type process struct {
 	storetest.Documents
 
-	left int // writes until it dies
+	left int // number of writes until the crash
 	dead bool
 }
 
 var errDead = errors.New("the process died")
 
-// Write writes one document at a time and returns errDead once left writes are used up.
+// Write writes one document at a time. It returns errDead once no writes are left.
 func (p *process) Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error {
 	for _, step := range steps(w) {
 		if p.left--; p.dead || p.left < 0 {
@@ -185,7 +185,7 @@ func (p *process) Write(ctx context.Context, scope authn.LabScope, w rerun.Write
 	return nil
 }
 
-// Do does the work after a commit, unless the process is dead.
+// Do runs a task after a commit, unless the process has crashed.
 func (p *process) Do(ctx context.Context, _ int64, _ string, work func(context.Context) error) {
 	if !p.dead {
 		_ = work(ctx)
@@ -212,8 +212,8 @@ func steps(w rerun.Writes) (all []rerun.Writes) {
 	return all
 }
 
-// TestADeathBetweenDocumentsIsRepaired kills the process before every write to the document store, and before the work
-// after a commit.
+// TestADeathBetweenDocumentsIsRepaired aborts every operation before each write to the document store, and before the
+// tasks after a commit.
 func TestADeathBetweenDocumentsIsRepaired(t *testing.T) {
 	t.Parallel()
 	for name, p := range plays {
@@ -234,7 +234,7 @@ func TestADeathBetweenDocumentsIsRepaired(t *testing.T) {
 	}
 }
 
-// consistent holds for every report that no process works on.
+// consistent checks rules that hold for every report on which no process works.
 func consistent(s storetest.State) error {
 	active := 0
 	for _, r := range s.Records {
@@ -264,8 +264,8 @@ func consistent(s storetest.State) error {
 	return archived(s)
 }
 
-// archived holds for the entries that close a rerun: each has both values, and a confirm is evaluated and clears the
-// signature.
+// archived checks the log entries that close a rerun: each contains both values, and a confirm requests an evaluation
+// and clears the signature.
 func archived(s storetest.State) error {
 	confirms := s.Log[activitylog.RerunValuesConfirmed]
 	for _, meta := range append(confirms, s.Log[activitylog.RerunCancelled]...) {

@@ -148,8 +148,8 @@ func (a checked) Entries(ctx context.Context, scope authn.LabScope) ([]int64, er
 	return a.OpenSet.Entries(ctx, scope)
 }
 
-// The first pass checks all laboratories, the next ones those with an open rerun or documents, and after an hour all
-// again.
+// The first pass checks all laboratories. The next ones check those with an open rerun or documents; after an hour, all
+// are checked again.
 func TestLaboratoriesWithoutAnythingOpenAreCheckedOnceAnHour(t *testing.T) {
 	t.Parallel()
 	f := storetest.New(t)
@@ -191,7 +191,7 @@ func TestValuesThatTheCalloutServiceDoesNotKnowAreSentToIt(t *testing.T) {
 	if err := say(-1, "1=9.1")(t, f.Cases, 7001); err != nil {
 		t.Fatal(err)
 	}
-	f.Exec("DELETE FROM rerun_unconfirmed") // a rerun that is open since version 1.0.0
+	f.Exec("DELETE FROM rerun_unconfirmed") // a rerun that was opened under version 1.0.0
 	f.Exec("DELETE FROM outbox_rerun")
 	for range 2 {
 		f.Sweep()
@@ -200,7 +200,7 @@ func TestValuesThatTheCalloutServiceDoesNotKnowAreSentToIt(t *testing.T) {
 		t.Fatalf("%d messages with %v, %d counted; want one with the value", s.Sent, s.Announced, f.Counts.Of(sweep.Announced))
 	}
 	late := rerun.Value{ID: "v", LabID: 12, ReportID: 7001, Number: 1, Index: 3, Value: "4.2", CreatedAt: f.Clock.Now()}
-	f.Insert(nil, late) // of a process that died before its commit
+	f.Insert(nil, late) // from a process that crashed before its commit
 	f.Sweep()
 	if s := f.State(7001); len(s.Announced) != 2 {
 		t.Fatalf("the callout service knows %v, want both values", s.Announced)

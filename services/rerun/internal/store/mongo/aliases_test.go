@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 )
 
-// TestTimesOfOtherProgramsAreRead: another program wrote a request and its values with times as texts, and one with no
-// time at all. All are read, and one that cannot be read keeps no one from the others.
+// TestTimesOfOtherProgramsAreRead reads a request and values of another program, whose times are texts or missing. All
+// documents are read; an unreadable time does not affect the others.
 func TestTimesOfOtherProgramsAreRead(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)

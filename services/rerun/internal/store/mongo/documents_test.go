@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// documents is an empty store with short forms for tests.
+// documents is an empty store with helpers for tests.
 type documents struct {
 	*mongo.Store
 
@@ -28,7 +28,7 @@ func empty(t *testing.T) documents {
 	return documents{mongo.New(mongotest.Database(t)), t}
 }
 
-// write writes for laboratory 12.
+// write writes documents of laboratory 12.
 func (d documents) write(w rerun.Writes) {
 	d.t.Helper()
 	d.writeAs(12, w)
@@ -66,7 +66,7 @@ func (d documents) values(lab int64, reports ...int64) []rerun.Value {
 	return values
 }
 
-// active returns the ids of the records of report 7001 with an asterisk after active ones.
+// active returns the ids of the records of report 7001, with an asterisk after active ones.
 func (d documents) active(lab int64) string {
 	d.t.Helper()
 	text := ""
@@ -108,11 +108,11 @@ func TestSlotsAndNumbersAreUnique(t *testing.T) {
 	d.write(insert("c", rerun.ByAnalyser, 3, false))
 	d.refused(insert("d", rerun.ByAnalyser, 3, false))
 	d.write(rerun.Writes{Close: []string{"a", "absent"}})
-	d.refused(insert("e", rerun.Auto, 4, false)) // a closed request keeps the automatic slot
+	d.refused(insert("e", rerun.Auto, 4, false)) // a closed automatic request keeps its slot
 	d.write(rerun.Writes{Reopen: []string{"a", "absent"}})
 	d.refused(insert("b", rerun.Manual, 2, true))
 	d.write(rerun.Writes{Retire: []string{"a", "absent"}, Record: storetest.Record("e", 7001, rerun.Auto, 4, true)})
-	// Some stores have another error for this.
+	// Some stores return another error for this.
 	if err := d.Write(t.Context(), storetest.Scope(t, 12), rerun.Writes{Reopen: []string{"a"}}); err == nil {
 		t.Error("two records hold the open slot, want an error")
 	}
@@ -140,7 +140,7 @@ func TestOfRacingInsertsOneWins(t *testing.T) {
 
 func TestAnotherLaboratoryReadsAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"12-a", "a"} { // with and without the laboratory in the id
+	for _, id := range []string{"12-a", "a"} { // ids with and without the laboratory
 		d := empty(t)
 		v := value("12-v", 1, 0, 3)
 		d.write(rerun.Writes{Record: storetest.Record(id, 7001, rerun.Manual, 1, true), Insert: []rerun.Value{v}})

@@ -32,7 +32,7 @@ func TestIndexesMayBeMadeAgainByTheNextProcess(t *testing.T) {
 func TestIndexesMayBeMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)
-	// A small store may drop connections when collections are made at once; the probe repeats.
+	// A small store may drop connections if collections are created concurrently. The probe repeats the call.
 	await.Nil(t, "four processes being ready at once", func() error {
 		var errs [4]error
 		var wait sync.WaitGroup
@@ -125,7 +125,7 @@ func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 	}
 }
 
-// The deadlines of the service's own client go to the server, which may not support them for each command.
+// The deadlines of the service's own client are sent to the server, which may not support them for every command.
 func TestTheLaboratoriesAreFoundByTheServicesOwnClient(t *testing.T) {
 	t.Parallel()
 	db, err := mongo.Open(mongo.Config{URI: config.Secret(mongotest.URI(t)), Database: mongotest.Database(t).Name()}, nil)

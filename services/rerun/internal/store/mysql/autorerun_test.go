@@ -26,7 +26,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// records holds the records of a test.
+// records is a fake with the records of a test.
 type records []rerun.Record
 
 func (r records) OfReports(context.Context, authn.LabScope, []int64) ([]rerun.Record, error) {
@@ -43,7 +43,7 @@ type fixture struct {
 	store   *mysql.Store
 	records records
 	woken   int
-	verdict autorerun.Verdict // of the last evaluation
+	verdict autorerun.Verdict // result of the last evaluation
 }
 
 func setup(t *testing.T) *fixture {
@@ -67,7 +67,7 @@ func (f *fixture) evaluate(reportID int64, readings ...autorerun.Reading) ([]int
 	return v.Qualifying, err
 }
 
-// allow configures a parameter and its one range for women: normal 12–16, critical 7–20.
+// allow configures a parameter with one range, for women: normal 12–16, critical 7–20.
 func (f *fixture) allow(format int, meta string) {
 	f.t.Helper()
 	storetest.Exec(f.t, f.db,
@@ -124,7 +124,7 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		"meta of another shape": {`{"auto_rerun_allowed":"yes"}`, "1", false},
 	} {
 		if name == "custom, absurd limit" && !mysqltest.IsMariaDB(t, f.db) {
-			continue // MySQL refuses to store the number
+			continue // MySQL rejects the number
 		}
 		t.Run(name, func(t *testing.T) {
 			f.t, f.woken = t, 0
@@ -167,7 +167,8 @@ func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {
 	f := setup(t)
 	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	reading := autorerun.Reading{Index: 1, Value: "1"}
-	// Collected at 20:00 UTC on the 20th: the 21st in Kolkata, the patient's 18th birthday, when the range begins.
+	// Collected at 20:00 UTC on the 20th, which is the 21st in Kolkata and the patient's 18th birthday, from which the
+	// range applies.
 	storetest.Exec(t, f.db, "UPDATE userDetails SET dateOfBirth = '2008-11-21' WHERE id = 501")
 	if got, err := f.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
 		t.Fatalf("on the birthday: %v, error %v", got, err)
@@ -233,7 +234,7 @@ func TestWhatWasNotJudgedIsNamed(t *testing.T) {
 		if got := len(f.verdict.Undecided) == 1 && f.verdict.Undecided[0] == 1; got != undecided {
 			t.Errorf("%q: undecided %v, want index 1: %v", value, f.verdict.Undecided, undecided)
 		}
-		// Index 3 allows no automatic rerun, 5 is disabled, 99 does not exist.
+		// Index 3 allows no automatic rerun, index 5 is disabled, and index 99 does not exist.
 		if !cmp.Equal(f.verdict.Unknown, []int{5, 99}) {
 			t.Errorf("%q: unknown %v, want 5 and 99", value, f.verdict.Unknown)
 		}
@@ -264,7 +265,7 @@ func TestTheOrderPostsTheDocumentedBodyOnce(t *testing.T) {
 	f := setup(t)
 	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	f.allow(3, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
-	for range 2 { // the second while the first waits
+	for range 2 { // the second order comes while the first waits
 		if _, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 3, Value: "1"},
 			autorerun.Reading{Index: 1, Value: "1"}); err != nil {
 			t.Fatal(err)

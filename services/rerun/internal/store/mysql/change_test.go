@@ -20,7 +20,7 @@ import (
 
 var everything = rerun.Wants{Tests: true, Ledger: true, Archived: true, Results: true}
 
-// full is a change of everything that a change can do.
+// full returns a change with all possible parts.
 func full() rerun.Change {
 	to := rerun.Fulfilled
 	return rerun.Change{
@@ -94,7 +94,7 @@ func TestAReportIsChangedByOneAtATime(t *testing.T) {
 	t.Parallel()
 	f := storetest.New(t)
 	const workers = 8
-	inside := 0 // guarded by the lock under test; the race detector watches it
+	inside := 0 // guarded by the tested lock; the race detector checks it
 	var wait sync.WaitGroup
 	for range workers {
 		wait.Go(func() {
@@ -114,7 +114,7 @@ func TestAReportIsChangedByOneAtATime(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	// The fixture checks that as_of grows from message to message.
+	// State checks that as_of increases from message to message.
 	if s := f.State(storetest.Report); s.Sent != workers || inside != workers {
 		t.Errorf("%d messages of %d changes, want %d", s.Sent, inside, workers)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// Laboratories have many tests: a message reads no formats and results of the others.
+// Laboratories have many tests. A message must not read formats and results of other tests and reports.
 func TestAMessageReadsNoMoreThanItsReport(t *testing.T) {
 	t.Parallel()
 	const others = 2000

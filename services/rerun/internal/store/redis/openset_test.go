@@ -14,7 +14,7 @@ import (
 func TestEachLaboratoryHasItsOwnSet(t *testing.T) {
 	t.Parallel()
 	set := redis.New(redistest.Start(t).Client())
-	for range 2 { // changes may be repeated
+	for range 2 { // changes are idempotent
 		for _, c := range []struct {
 			lab, report int64
 			open        bool

@@ -24,7 +24,7 @@ import (
 
 const canary = "Quetzalcoatlus"
 
-// capture is the change-capture service as this one sees it.
+// capture is a fake of the change-capture service.
 type capture struct {
 	cdcv1.UnimplementedChangeCaptureServiceServer
 
@@ -45,7 +45,7 @@ func (c *capture) asked() []*cdcv1.SyncUsersRequest {
 	return c.got
 }
 
-// fixture is a running service, and what it calls.
+// fixture is a running service with the services that it calls.
 type fixture struct {
 	*servicetest.Running
 	capture *capture
@@ -64,7 +64,7 @@ func start(t *testing.T, settings ...string) *fixture {
 	return &fixture{r, c, billsplitv1.NewBillSplitServiceClient(r.Conn)}
 }
 
-// session is a context with the session of a kind of log-in.
+// session returns a context with a session of a kind of login.
 func (b *fixture) session(kind string, lab int) context.Context {
 	return b.Session(fmt.Sprint(kind, lab),
 		fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":77,"doctor_id":302,"org_id":45,"cc_id":9,"full_name":%q}`, kind, lab, "Asha "+canary))
@@ -145,7 +145,7 @@ func TestWhoMayCall(t *testing.T) {
 				"a service":                         {b.As("core"), named, codes.PermissionDenied},
 				"support, naming another's":         {b.session("support", 13), named, codes.InvalidArgument},
 				"a session without a laboratory":    {b.session("support", 0), in("validate", "[103]"), codes.InvalidArgument},
-				"support of another laboratory too": {b.session("support", 13), in("validate", "[103]"), codes.OK}, // BILL_NOT_FOUND in the body
+				"support of another laboratory too": {b.session("support", 13), in("validate", "[103]"), codes.OK}, // BILL_NOT_FOUND
 			} {
 				out, err := b.client.SplitBill(call.ctx, call.in)
 				if status.Code(err) != call.want {
@@ -159,8 +159,8 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// TestNothingOfPeopleIsToldElsewhere has the canary in every column that can hold something of a person, and looks for
-// it in logs, metrics and errors, after work that succeeds and work that fails.
+// TestNothingOfPeopleIsToldElsewhere writes a canary into every column that may contain personal data, and searches for
+// it in logs, metrics and errors, after successful and failed calls.
 func TestNothingOfPeopleIsToldElsewhere(t *testing.T) {
 	t.Parallel()
 	b := start(t)

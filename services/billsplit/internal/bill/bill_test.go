@@ -18,14 +18,15 @@ var workedRows = []bill.Row{
 	{ID: 101, Amount: 40000, CoPay: 4000}, {ID: 102, Amount: 35000, Concession: 5000, CoPay: 3000}, {ID: 103, Amount: 33333, CoPay: 3333},
 }
 
-// split moves tests of rows off a bill. It returns the division and the rows that stay.
+// split moves tests off a bill. It returns the division and the rows that stay.
 func split(head bill.Amounts, rows []bill.Row, ids ...int64) (bill.Division, []bill.Row) {
 	moved := bill.Select(rows, ids).Moved
 	stay := slices.DeleteFunc(slices.Clone(rows), func(r bill.Row) bool { return slices.Contains(moved, r) })
 	return bill.Divide(head, rows, moved, bill.Carry), stay
 }
 
-// TestTheWorkedExample is the documented table: test 103 leaves first, then test 102. The patient's part moves.
+// TestTheWorkedExample checks the documented table: test 103 is moved first, then test 102. The patient's part moves
+// with them.
 func TestTheWorkedExample(t *testing.T) {
 	t.Parallel()
 	first, stay := split(workedHead, workedRows, 103)
@@ -60,7 +61,7 @@ func types(notes []bill.Failure) string {
 	return strings.Join(list, " ")
 }
 
-// TestWhatThePatientPaysMovesByDifference has insured bills, of which test 1 moves.
+// TestWhatThePatientPaysMovesByDifference moves test 1 of insured bills.
 func TestWhatThePatientPaysMovesByDifference(t *testing.T) {
 	t.Parallel()
 	large := []bill.Row{{ID: 1, Amount: 90000}, {ID: 2, Amount: 10000}}
@@ -68,7 +69,7 @@ func TestWhatThePatientPaysMovesByDifference(t *testing.T) {
 	for name, c := range map[string]struct {
 		head     bill.Amounts
 		rows     []bill.Row
-		want     bill.Amounts // of the new bill, without total
+		want     bill.Amounts // amounts of the new bill, without the total
 		warnings string
 	}{
 		"a deductible of the policy": {bill.Amounts{Total: 100_000, Deductible: 50_000, PatientPayable: 50_000}, large,
@@ -105,7 +106,7 @@ func TestWhatThePatientPaysMovesByDifference(t *testing.T) {
 	}
 }
 
-// TestADiscountOfTheBillIsSharedByPrice moves three of four tests off, one after the other.
+// TestADiscountOfTheBillIsSharedByPrice moves three of four tests, one after the other.
 func TestADiscountOfTheBillIsSharedByPrice(t *testing.T) {
 	t.Parallel()
 	head, rows := bill.Amounts{Total: 90_000, Concession: 10_000}, []bill.Row{
@@ -235,7 +236,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestWhatMovesWithItsProfileIsCheckedToo has one profile, 1, and a child of it that no one asked for.
+// TestWhatMovesWithItsProfileIsCheckedToo moves profile 1 with a child that was not requested.
 func TestWhatMovesWithItsProfileIsCheckedToo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -245,7 +246,7 @@ func TestWhatMovesWithItsProfileIsCheckedToo(t *testing.T) {
 		{bill.Row{LabID: 12}, nil},
 		{bill.Row{LabID: 13}, []string{bill.TestsNotFromSameLab}},
 		{bill.Row{LabID: 12, Refunded: true}, []string{bill.TestsDismissed}},
-		{bill.Row{LabID: 12, Dismissed: true}, nil}, // it follows, and counts for nothing
+		{bill.Row{LabID: 12, Dismissed: true}, nil}, // moves along and has no price
 	} {
 		c.child.ID, c.child.ProfileID = 2, 1
 		var types []string

@@ -16,7 +16,7 @@ type drawn struct {
 	rows []bill.Row
 }
 
-// fields are the amounts of a bill by their documented names.
+// fields returns the amounts of a bill by their documented names.
 func fields(a bill.Amounts) map[string]bill.Paise {
 	return map[string]bill.Paise{
 		"vat": a.VAT, "TDSAmount": a.TDS, "billAdvance": a.Advance, "co_pay_amount": a.CoPay, "billConcession": a.Concession,
@@ -25,7 +25,7 @@ func fields(a bill.Amounts) map[string]bill.Paise {
 	}
 }
 
-// owned are the amounts that a test may have too.
+// owned are the amounts that a test may have as well.
 var owned = map[string]func(bill.Row) bill.Paise{
 	"co_pay_amount":        func(r bill.Row) bill.Paise { return r.CoPay },
 	"deductible_amount":    func(r bill.Row) bill.Paise { return r.Deductible },
@@ -44,7 +44,7 @@ func sum(rows []bill.Row, of func(bill.Row) bill.Paise) (total bill.Paise) {
 
 func net(r bill.Row) bill.Paise { return r.Amount - r.Concession }
 
-// eachBill draws bills, 100,000 with a fixed seed and in the long run a million with a fresh one.
+// eachBill generates bills: 100,000 with a fixed seed; in the long run, a million with a new seed.
 func eachBill(t *testing.T, check func(t *testing.T, n int, random *rand.Rand)) {
 	t.Helper()
 	count, random := 100_000, rand.New(rand.NewPCG(20261120, 12))
@@ -61,8 +61,8 @@ func eachBill(t *testing.T, check func(t *testing.T, n int, random *rand.Rand)) 
 	}
 }
 
-// TestEveryAmountAddsUp splits a random bill twice and undoes both splits: at each step both bills add up to the one
-// before, in every amount of the head and of the tests.
+// TestEveryAmountAddsUp splits a random bill twice and undoes both splits. At each step, both bills together have the
+// amounts of the previous one, for every amount of the bill and its tests.
 func TestEveryAmountAddsUp(t *testing.T) {
 	t.Parallel()
 	eachBill(t, func(t *testing.T, n int, random *rand.Rand) {
@@ -81,7 +81,7 @@ func TestEveryAmountAddsUp(t *testing.T) {
 	})
 }
 
-// splitSome moves random tests, compares the two bills with the bill, and returns the bill that is left.
+// splitSome moves random tests and compares the two bills with the original. It returns the remaining bill.
 func (d drawn) splitSome(t *testing.T, n int, random *rand.Rand) (bill.Division, drawn) {
 	t.Helper()
 	var ids []int64
@@ -116,7 +116,7 @@ func (d drawn) splitSome(t *testing.T, n int, random *rand.Rand) (bill.Division,
 	return got, left
 }
 
-// comparePatientParts wants that neither bill's patient pays more than its total, unless the bill's did before.
+// comparePatientParts checks that no patient's part exceeds the total of its bill, unless it did on the original.
 func (d drawn) comparePatientParts(t *testing.T, n int, got bill.Division) {
 	t.Helper()
 	for name := range owned {
@@ -134,7 +134,8 @@ func (d drawn) comparePatientParts(t *testing.T, n int, got bill.Division) {
 	}
 }
 
-// randomBill has tests of every kind, and a head that is their sum or differs from it in any amount.
+// randomBill returns a bill with tests of every kind. Its amounts are the sums of the tests, or differ from them in any
+// amount.
 func randomBill(random *rand.Rand) drawn {
 	limit := []int64{4, 50, 100_000, 10_000_000_000}[random.IntN(4)]
 	some := func() bill.Paise { return bill.Paise(random.Int64N(limit)) }
@@ -169,7 +170,7 @@ func randomBill(random *rand.Rand) drawn {
 	return d
 }
 
-// headOf is the sum of the tests; after a refund, without the refunded ones.
+// headOf returns the sums of the tests; after a refund, without the refunded ones.
 func headOf(rows []bill.Row, refunded bool) bill.Amounts {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r bill.Row) bool { return refunded && r.Refunded })
 	return bill.Amounts{
@@ -178,7 +179,7 @@ func headOf(rows []bill.Row, refunded bool) bill.Amounts {
 	}
 }
 
-// charge adds tax, deduction and charges.
+// charge adds tax, deduction and charges to a bill.
 func charge(head *bill.Amounts, random *rand.Rand, some func() bill.Paise) {
 	head.VAT, head.TDS, head.Additional = some(), some(), some()
 	if random.IntN(4) == 0 {
@@ -187,15 +188,14 @@ func charge(head *bill.Amounts, random *rand.Rand, some func() bill.Paise) {
 	switch random.IntN(6) {
 	case 0: // nothing is left to pay
 		head.TDS = max(0, head.Total+head.Additional+head.VAT)
-	case 1: // a deduction above the total
+	case 1: // the deduction exceeds the total
 		head.TDS = max(0, head.Total+head.Additional+head.VAT) + some()
 	}
 	head.Total += head.Additional - head.TDS + head.VAT
 	head.VATPercent = bill.Percent([]int64{0, 50_000, 180_000}[random.IntN(3)])
 }
 
-// disturb changes one or several amounts of the head, as on bills with a discount or a deductible of the policy, and in
-// old data.
+// disturb changes one or more amounts of the bill, as a discount or a deductible of the policy does, or as in old data.
 func disturb(head *bill.Amounts, random *rand.Rand, some func() bill.Paise) {
 	for range 1 + random.IntN(3) {
 		switch random.IntN(7) {

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-// divideAgain is the documented rule once more, on fractions instead of whole paise. It follows the text and shares no
-// code with Divide.
+// divideAgain implements the documented rule again, with fractions instead of whole paise. It follows the text and
+// shares no code with Divide.
 func divideAgain(head bill.Amounts, rows, moved []bill.Row) bill.Amounts {
 	priced := rows
 	if refundless := slices.DeleteFunc(slices.Clone(rows), func(r bill.Row) bool { return r.Refunded }); leaves(head, rows) != 0 && leaves(head, refundless) == 0 {
@@ -26,8 +26,8 @@ func divideAgain(head bill.Amounts, rows, moved []bill.Row) bill.Amounts {
 	if head.Base() <= 0 {
 		base = 0
 	}
-	// A total of rounded parts may leave the range from 0 to the original's by a paisa: then the first of deduction,
-	// charges and tax that was rounded up where down was needed, or the other way, is rounded the other way.
+	// A total of rounded parts may leave the range from 0 to the original's total by a paisa. The first of deduction,
+	// charges and tax whose rounding caused that is then rounded the other way.
 	for total := func() bill.Paise { return base + made.Additional - made.TDS + made.VAT }; ; {
 		made.Total = total()
 		if head.Total < 0 || made.Total >= 0 && made.Total <= head.Total {
@@ -45,13 +45,14 @@ func divideAgain(head bill.Amounts, rows, moved []bill.Row) bill.Amounts {
 	}
 }
 
-// leaves is by how much tests cost more than the bill, less the discount of the bill that stands on none of them.
+// leaves returns by how much the tests cost more than the bill, minus the discount of the bill that belongs to none of
+// them.
 func leaves(head bill.Amounts, rows []bill.Row) bill.Paise {
 	gap := sum(rows, net) - head.Base()
 	return gap - toward(gap, head.Concession-sum(rows, owned["billConcession"]))
 }
 
-// toward limits p to the range from 0 to there, on either side.
+// toward limits p to the range between 0 and there, which may be negative.
 func toward(there, p bill.Paise) bill.Paise {
 	if there < 0 {
 		return between(there, p, 0)
@@ -61,7 +62,7 @@ func toward(there, p bill.Paise) bill.Paise {
 
 func between(low, p, high bill.Paise) bill.Paise { return max(low, min(p, high)) }
 
-// fraction is part of whole, from 0 to 1; 0 when the whole is not above 0.
+// fraction returns part / whole, limited to 0 and 1; 0 if whole is not above 0.
 func fraction(part, whole bill.Paise) *big.Rat {
 	if whole <= 0 {
 		return new(big.Rat)
@@ -76,22 +77,22 @@ func step(up bool) bill.Paise {
 	return -1
 }
 
-// canMove reports whether the share, moved by one paisa, is less than a paisa away from the exact share.
+// canMove reports whether the share, changed by one paisa, differs from the exact share by less than a paisa.
 func canMove(part *big.Rat, of, share bill.Paise, up bool) bool {
 	exact := new(big.Rat).Mul(part, big.NewRat(int64(of), 1))
 	off := exact.Sub(exact, big.NewRat(int64(share+step(up)), 1))
 	return off.Abs(off).Cmp(big.NewRat(1, 1)) < 0
 }
 
-// nearest is the share of p to the nearest paisa, halves away from zero.
+// nearest returns the share of p, rounded half away from zero.
 func nearest(part *big.Rat, p bill.Paise) bill.Paise {
 	exact := new(big.Rat).Mul(part, big.NewRat(int64(p), 1))
-	text := exact.FloatString(0) // rounds halves away from zero
+	text := exact.FloatString(0) // rounds half away from zero
 	n, _ := new(big.Int).SetString(text, 10)
 	return bill.Paise(n.Int64())
 }
 
-// TestASecondImplementationAgrees compares the two on random bills.
+// TestASecondImplementationAgrees compares Divide and divideAgain on random bills.
 func TestASecondImplementationAgrees(t *testing.T) {
 	t.Parallel()
 	zero := 0

@@ -13,7 +13,7 @@ import (
 
 const newBill = int64(9100)
 
-// halves are the facts of bill 9100, to which test 101 moved, as the split left them.
+// halves returns the facts of bill 9100, to which test 101 was moved, as the split left them.
 func halves() family.Facts {
 	row := bill.Row{ID: 101, LabID: 12, Amount: 40000}
 	parent := bill.Bill{ID: original, LabBillID: 301, Source: "Insurance", OrgID: 45, Version: 1, Amounts: bill.Amounts{Total: 60000}}
@@ -24,7 +24,7 @@ func halves() family.Facts {
 	return family.Facts{Record: &record, Parent: &parent, New: &made, Rows: []bill.Row{row}, OfParent: []family.Record{record}}
 }
 
-// later is a split of a bill after the one of halves.
+// later returns the record of a split after the one in halves.
 func later(parent, newID, mergedAt int64) family.Record {
 	return family.Record{Record: split.Record{ParentID: parent, NewID: newID}, MergedAt: mergedAt}
 }
@@ -33,7 +33,7 @@ func TestAMergeIsDecidedOnTheFacts(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*family.Facts)
-		want   string // the reason of the refusal
+		want   string // reason of the error
 	}{
 		"as the split left them":   {func(*family.Facts) {}, ""},
 		"no bill":                  {func(f *family.Facts) { f.New, f.Record, f.Parent = nil, nil, nil }, bill.NotFound},

@@ -49,13 +49,13 @@ func TestAFamilyAddsUp(t *testing.T) {
 	}
 }
 
-// unversioned is a bill but for how often it was written.
+// unversioned returns the bill with version 0.
 func unversioned(b storetest.Bill) storetest.Bill {
 	b.Version = 0
 	return b
 }
 
-// expectBack checks the state after a split was undone, as far as the original bill goes.
+// expectBack checks that the original bill is restored after a split was undone.
 func expectBack(t *testing.T, want, got storetest.State, newID int64) {
 	t.Helper()
 	if diff := cmp.Diff(unversioned(want.Bills[original]), unversioned(got.Bills[original])); diff != "" {
@@ -69,7 +69,7 @@ func expectBack(t *testing.T, want, got storetest.State, newID int64) {
 	}
 }
 
-// TestADeathLeavesTheBillsSplitOrMerged kills the process before each statement of the way back.
+// TestADeathLeavesTheBillsSplitOrMerged aborts undoing a split before each of its statements.
 func TestADeathLeavesTheBillsSplitOrMerged(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -103,8 +103,8 @@ func TestADeathLeavesTheBillsSplitOrMerged(t *testing.T) {
 	}
 }
 
-// TestChangedBillsAreNotMerged has another program change something after the split. In the statements, NEW stands for
-// the new bill's id and OLD for the original's.
+// TestChangedBillsAreNotMerged makes another program change something after the split. In the statements, NEW is the
+// new bill's id and OLD the original's.
 func TestChangedBillsAreNotMerged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ reason, change string }{
@@ -153,7 +153,7 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 	}
 }
 
-// TestReportsMadeSinceTheSplitAreRetired has reports of all results made of both parts, and other programs that touch the
+// TestReportsMadeSinceTheSplitAreRetired creates smart reports of both bills after the split. Other programs write the
 // bills without changing who pays.
 func TestReportsMadeSinceTheSplitAreRetired(t *testing.T) {
 	t.Parallel()
@@ -178,7 +178,7 @@ func TestReportsMadeSinceTheSplitAreRetired(t *testing.T) {
 	}
 }
 
-// TestASplitOfVersion10IsUndone has a record as that version wrote it, of a test that the patient pays.
+// TestASplitOfVersion10IsUndone uses a record as that version wrote it, about a test for which the patient pays.
 func TestASplitOfVersion10IsUndone(t *testing.T) {
 	t.Parallel()
 	start := worked()
@@ -199,8 +199,7 @@ func TestASplitOfVersion10IsUndone(t *testing.T) {
 	expectBack(t, start, b.Dump(), r.New.ID)
 }
 
-// TestARefusedMergeNamesWhatChanged has a moved test that was refunded at a lower price since the split, while the bill's own
-// amounts stayed.
+// TestARefusedMergeNamesWhatChanged refunds a moved test at a lower price after the split. The bill's own amounts stay.
 func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -224,8 +223,8 @@ func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 	}
 }
 
-// TestASplitOfNothingHasItsPlaceInTheOrder splits a test that costs something, then one that costs nothing: the bill's amounts
-// do not tell the second split, its record does.
+// TestASplitOfNothingHasItsPlaceInTheOrder splits off a test with a price, then one without. The second split is
+// visible in its record only, not in the amounts.
 func TestASplitOfNothingHasItsPlaceInTheOrder(t *testing.T) {
 	t.Parallel()
 	start := worked()

@@ -16,8 +16,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestAnyHistoryAddsUp splits and merges a random bill at random. What is calculated is what is written, the sums stay, and
-// when everything is merged back, last first, the bill is what it was.
+// TestAnyHistoryAddsUp splits a random bill and undoes splits in random order. What is calculated equals what is
+// written, the sums do not change, and after all splits were undone, the last first, the bill is as at the start.
 func TestAnyHistoryAddsUp(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, storetest.NewState())
@@ -80,7 +80,7 @@ func some(rt *rapid.T, name string) bill.Paise {
 	return bill.Paise(rapid.OneOf(rapid.Int64Range(0, 9), rapid.Int64Range(0, 99_999)).Draw(rt, name))
 }
 
-// splitSome splits at random and returns the new bill, 0 when that was refused.
+// splitSome splits at random. It returns the new bill's id, 0 if the split was rejected.
 func splitSome(t *testing.T, rt *rapid.T, cases storetest.Cases, b storetest.Database) int64 {
 	t.Helper()
 	tests := rapid.SliceOfNDistinct(rapid.Int64Range(100, 105), 1, 3, rapid.ID).Draw(rt, "tests")
@@ -105,7 +105,7 @@ func splitSome(t *testing.T, rt *rapid.T, cases storetest.Cases, b storetest.Dat
 	return r.New.ID
 }
 
-// expectSums compares what a split divides, over all bills of the laboratory.
+// expectSums compares the sums of all divided amounts over all bills of the laboratory.
 func expectSums(rt *rapid.T, start, now storetest.State) {
 	sum := func(s storetest.State) (all bill.Amounts) {
 		for _, b := range s.Bills {

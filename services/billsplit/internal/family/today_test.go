@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// noon is on the day of storetest.BilledAt in the laboratory's zone.
+// noon is a time on the day of storetest.BilledAt in the laboratory's zone.
 var noon = storetest.BilledAt.Add(-6 * time.Hour)
 
 func listed(t *testing.T, b storetest.Database, at time.Time, p authn.Principal, page worklist.Page) family.Today {
@@ -87,7 +87,7 @@ func TestTheListHasTheBillsThatASplitAccepts(t *testing.T) {
 	}
 }
 
-// TestTheListIsOfTheLaboratorysDay reads a day of a laboratory in India: from 18:30 UTC to 18:30 UTC.
+// TestTheListIsOfTheLaboratorysDay reads a day of a laboratory in India, from 18:30 UTC to 18:30 UTC.
 func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -126,7 +126,7 @@ func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 	}
 }
 
-// TestTheListIsOfTheLoginsSight pages through the bills, and reads them as other logins.
+// TestTheListIsOfTheLoginsSight reads the list in pages, and with other logins.
 func TestTheListIsOfTheLoginsSight(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -160,13 +160,14 @@ func TestTheListIsOfTheLoginsSight(t *testing.T) {
 	}
 }
 
-// TestADayCostsWhatItHas reads the same number of rows for a day of one bill, however many bills other days have.
+// TestADayCostsWhatItHas checks that the number of rows read for a day with one bill does not depend on the bills of
+// other days.
 func TestADayCostsWhatItHas(t *testing.T) {
 	t.Parallel()
 	read := map[int]int{}
 	for _, others := range []int{500, 10_000} {
 		b := storetest.Open(t, worked())
-		const atOnce = 500 // servers limit recursion
+		const atOnce = 500 // servers limit the recursion of a query
 		for from := 0; from < others; from += atOnce {
 			b.Exec("INSERT INTO billing (labId_id, labBillId, userDetailsId_id, source, billTime) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"+
 				" SELECT 12 + (i % 2), 100000 + ? + i, 1, 'Insurance', '2026-03-01' FROM n", atOnce, from)

@@ -17,7 +17,7 @@ func TestPayloadGates(t *testing.T) {
 		`{}`:                    "non-empty list",
 		`"5"`:                   "non-empty list",
 		`[5,5]`:                 "must not repeat",
-		`["a", "a"]`:            "must not repeat", // before each entry is checked
+		`["a", "a"]`:            "must not repeat", // this check runs before the entries are checked
 		`["5"]`:                 "entry 1 is none",
 		`[1,5.0]`:               "entry 2 is none",
 		`[1e3]`:                 "entry 1 is none",

@@ -17,7 +17,7 @@ import (
 
 var now = time.UnixMilli(1_790_000_000_000)
 
-// worked are the facts of the worked example: the original bill, whose next split gets number 302.
+// worked returns the facts of the worked example: the original bill, whose next split gets number 302.
 func worked() split.Facts {
 	head := storetest.Worked().Bills[original].Bill
 	head.BilledAt = storetest.BilledAt
@@ -33,7 +33,7 @@ func TestASplitIsDecidedOnTheFacts(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*split.Facts)
 		tests  []int64
-		want   string // types of the failures, or the reason of the refusal
+		want   string // types of the failures, or the reason of the error
 	}{
 		"a profile":                {func(*split.Facts) {}, []int64{103}, ""},
 		"no bill":                  {func(f *split.Facts) { f.Bill, f.Rows = nil, nil }, []int64{103}, bill.NotFound},

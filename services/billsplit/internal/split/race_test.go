@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestSplitsBesidePaymentsAndEdits runs splits of one bill beside programs that take the same row locks: one adds ten
-// rupees to a test that is still on the bill, one books an advance and takes it back.
+// TestSplitsBesidePaymentsAndEdits splits one bill concurrently with programs that take the same row locks: one adds
+// ten rupees to a test that is still on the bill, the other books an advance and removes it again.
 func TestSplitsBesidePaymentsAndEdits(t *testing.T) {
 	t.Parallel()
 	const splitters, edits, payments, ten = 16, 12, 12, 1000
@@ -45,7 +45,7 @@ func TestSplitsBesidePaymentsAndEdits(t *testing.T) {
 				_, err := cases.Split(ctx, "", int64(1000+i))
 				if refused := (*split.Refused)(nil); !errors.As(err, &refused) || refused.Failures[0].Type != bill.AdvanceNotAllowed {
 					return err == nil, err
-				} // an advance was booked at that moment; it is taken back
+				} // an advance was booked at that moment; it is removed again
 			}
 		})
 	}
@@ -66,7 +66,7 @@ func TestSplitsBesidePaymentsAndEdits(t *testing.T) {
 	}
 }
 
-// addTen changes a test that is on the original bill, and the bill with it.
+// addTen changes a test that is on the original bill, together with the bill.
 func addTen(ctx context.Context, db *sql.DB, test int64) (edited bool, err error) {
 	err = mysqldb.InTx(ctx, db, func(tx *sql.Tx) error {
 		if err := lockBill(ctx, tx); err != nil {

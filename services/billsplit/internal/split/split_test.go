@@ -116,7 +116,7 @@ func TestARefusedRequestMayBeCorrectedUnderItsKey(t *testing.T) {
 	}
 }
 
-// TestEachTestMovesOnce has sixteen callers who want two tests each, and others who pay and edit meanwhile.
+// TestEachTestMovesOnce uses sixteen callers who request two tests each, and others who pay and edit concurrently.
 func TestEachTestMovesOnce(t *testing.T) {
 	t.Parallel()
 	const tests, callers = 24, 16
@@ -127,7 +127,7 @@ func TestEachTestMovesOnce(t *testing.T) {
 	moved := map[int64]int{}
 	for i := range callers {
 		all.Go(func() {
-			wanted := []int64{int64(1000 + i), int64(1000 + (i+1)%callers)} // each test is wanted twice
+			wanted := []int64{int64(1000 + i), int64(1000 + (i+1)%callers)} // each test is requested twice
 			_, err := cases.Split(t.Context(), "", wanted...)
 			if refused := (*split.Refused)(nil); errors.As(err, &refused) {
 				return
@@ -151,7 +151,7 @@ func TestEachTestMovesOnce(t *testing.T) {
 	t.Logf("%d executions, %d refusals", cases.Executions.Load(), cases.Refusals.Load())
 }
 
-// crowded is the original bill with many tests.
+// crowded returns the original bill with many tests.
 func crowded(tests int) storetest.State {
 	s := storetest.Worked()
 	clear(s.Tests)
@@ -170,7 +170,9 @@ func crowded(tests int) storetest.State {
 	return s
 }
 
-// expectConserved compares the sums of all bills of laboratory 12 before and after, and looks for what is out of place.
+// expectConserved compares the sums of all bills of laboratory 12 before and after. It also checks that bill numbers
+// are unique and without gaps, that the price of each bill is that of its tests, and that each report is on the bill of
+// its test.
 func expectConserved(t *testing.T, before, after storetest.State) {
 	t.Helper()
 	total := func(s storetest.State) (sum bill.Amounts) {
@@ -247,8 +249,8 @@ func TestOneKeyMakesOneBill(t *testing.T) {
 	}
 }
 
-// TestADeathLeavesTheBillWholeOrSplit kills the process before each statement; the caller repeats the request with its
-// key.
+// TestADeathLeavesTheBillWholeOrSplit aborts a split before each of its statements. The caller then repeats the request
+// with its key.
 func TestADeathLeavesTheBillWholeOrSplit(t *testing.T) {
 	t.Parallel()
 	state := storetest.Worked()

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// merge applies the undoing of the split that made a bill, after look has seen the facts.
+// merge undoes the split that created a bill. look gets the facts first.
 func (f fixture) merge(lab, newID int64, look func(family.Facts) error) error {
 	f.Helper()
 	r := family.Request{Lab: storetest.Lab(f.T, lab), BillID: newID}

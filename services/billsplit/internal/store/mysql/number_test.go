@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestANumberThatAnotherProgramGivesOutMeanwhile has the platform's core, which knows no counter, take the number
-// between its taking and its use.
+// TestANumberThatAnotherProgramGivesOutMeanwhile makes the platform's core, which does not use the counter, take the
+// number between nextBillNumber and create.
 func TestANumberThatAnotherProgramGivesOutMeanwhile(t *testing.T) {
 	t.Parallel()
 	taken, f, err := splitBesideOthers(t, 2)
@@ -18,7 +18,7 @@ func TestANumberThatAnotherProgramGivesOutMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNumbersThatAreTakenAgainAndAgain ends with an error that asks for another try.
+// TestNumbersThatAreTakenAgainAndAgain checks that the error asks the caller to try again.
 func TestNumbersThatAreTakenAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	if taken, _, err := splitBesideOthers(t, 1000); !apperr.Is(err, apperr.Unavailable) {
@@ -26,8 +26,8 @@ func TestNumbersThatAreTakenAgainAndAgain(t *testing.T) {
 	}
 }
 
-// splitBesideOthers splits a bill; another program gives out the first few numbers that the split takes, before it uses
-// them.
+// splitBesideOthers splits a bill. Another program uses the first others numbers that the split takes before the split
+// does.
 func splitBesideOthers(t *testing.T, others int) (taken []int64, f fixture, err error) {
 	t.Helper()
 	f = open(t, storetest.Worked())

@@ -30,7 +30,7 @@ func open(t *testing.T, s storetest.State) fixture {
 	return fixture{t, storetest.Open(t, s)}
 }
 
-// facts returns those of a request, read without locks.
+// facts returns the facts of a request, read without locks.
 func (f fixture) facts(lab, billID int64, tests ...int64) split.Facts {
 	f.Helper()
 	facts, err := f.View(f.Context(), split.Request{Lab: storetest.Lab(f.T, lab), BillID: billID, Tests: tests})
@@ -40,7 +40,7 @@ func (f fixture) facts(lab, billID int64, tests ...int64) split.Facts {
 	return facts
 }
 
-// split applies what decide returns for the tests of the original bill.
+// split applies the decision of decide about the tests of the original bill.
 func (f fixture) split(decide func(split.Facts) (split.Decision, error), tests ...int64) error {
 	f.Helper()
 	r := split.Request{Lab: storetest.Lab(f.T, 12), BillID: original, Tests: tests}
@@ -50,7 +50,7 @@ func (f fixture) split(decide func(split.Facts) (split.Decision, error), tests .
 
 var splitAt = time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
 
-// moving is a decision that moves tests of the original bill to a new one.
+// moving returns a decision that moves tests of the original bill to a new bill.
 func moving(number int64, tests ...int64) split.Decision {
 	return split.Decision{Draft: split.Draft{LabBillID: number, BilledAt: splitAt},
 		Record: split.Record{ParentID: original, Moved: append([]int64{}, tests...)}}
@@ -214,7 +214,7 @@ func TestANewBillIsLikeItsOriginal(t *testing.T) {
 	d.Draft = split.Draft{LabBillID: 400, BilledAt: splitAt, OrderNumber: "ORD-1~1", Source: bill.SelfPay, Amounts: bill.Amounts{
 		VAT: 1, VATPercent: 2, TDS: 3, Advance: 4, CoPay: 5, Concession: 6, Total: -7, Deductible: 8, Additional: 9,
 		PatientPayable: 10}}
-	for _, want := range [][]string{nil, {"ORD-1~1"}} { // never another laboratory's ORD-1~7
+	for _, want := range [][]string{nil, {"ORD-1~1"}} { // without ORD-1~7 of another laboratory
 		err := f.split(func(facts split.Facts) (split.Decision, error) {
 			if !slices.Equal(facts.OrderNumbers, want) {
 				t.Errorf("order numbers %v, want %v", facts.OrderNumbers, want)
@@ -253,7 +253,8 @@ func TestTestsMoveWithTheirReports(t *testing.T) {
 	}
 }
 
-// TestNumbersHaveNoGaps has eight transactions on bills of their own; every second one fails and gives its number back.
+// TestNumbersHaveNoGaps runs eight transactions on different bills. Every second one fails, so that its number is used
+// again.
 func TestNumbersHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	const takers = 8

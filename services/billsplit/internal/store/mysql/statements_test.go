@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests counts what the server was asked for one split: by the session's
-// own counter, so nothing else is in the way.
+// TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests counts the statements of one split with the session's own
+// counter, which other sessions do not affect.
 func TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests(t *testing.T) {
 	t.Parallel()
 	counts := map[int]int{}
@@ -32,7 +32,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests(t *testing.T) {
 		if _, err := storetest.NewCases(t, f.Store).Split(t.Context(), fmt.Sprint("key-", tests), ids...); err != nil {
 			t.Fatal(err)
 		}
-		counts[tests] = asked() - before - 1 // the asking itself
+		counts[tests] = asked() - before - 1 // the reading of the counter itself
 	}
 	t.Log(counts)
 	if counts[2] != counts[40] || counts[40] != counts[400] || counts[40] > 25 {

@@ -17,8 +17,8 @@ func TestMigrations(t *testing.T) {
 	migrationtest.Run(t, migrations.Schemas())
 }
 
-// TestStoredNucleatedRedCellsAreSetApart has the mappings and a count of an installation of version 1.0.0. Cell 13 is the
-// nucleated red one.
+// TestStoredNucleatedRedCellsAreSetApart migrates the mappings and a count of an installation of version 1.0.0. Cell 13
+// is the nucleated red cell.
 func TestStoredNucleatedRedCellsAreSetApart(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

@@ -101,7 +101,8 @@ func access() map[string]map[codes.Code]string {
 	return table
 }
 
-// TestAccessAndPatientData makes every call as every caller. Nothing about a patient is logged, traced or measured.
+// TestAccessAndPatientData makes every call as every caller. It checks the codes, and that logs, traces and metrics
+// contain no patient data.
 func TestAccessAndPatientData(t *testing.T) {
 	t.Parallel()
 	r, client := start(t)

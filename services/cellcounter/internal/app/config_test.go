@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/app"
 )
 
-// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: change README.md and the
-// golden file with it.
+// TestThePrintedSettingsAreTheDocumentedOnes fails if a variable or a default changed. Then update README.md and the
+// golden file.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	cfg, err := app.Service.Load([]string{"CELL_COUNTER_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})

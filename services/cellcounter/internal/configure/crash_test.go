@@ -20,8 +20,8 @@ type silent struct{}
 func (silent) Saved(int, int) {}
 func (silent) Deleted(int)    {}
 
-// TestADeathLeavesAWriteWholeOrUndone kills the process of a write that exchanges two keys, adds a mapping and sets the
-// target. The same request again ends in the same scope.
+// TestADeathLeavesAWriteWholeOrUndone aborts a write that exchanges two keys, adds a mapping and sets the target.
+// Repeating the request gives the same scope as without an abort.
 func TestADeathLeavesAWriteWholeOrUndone(t *testing.T) {
 	t.Parallel()
 	lab, target := storetest.Lab(t, 12), 200
@@ -74,7 +74,7 @@ func TestADeathLeavesAWriteWholeOrUndone(t *testing.T) {
 	}
 }
 
-// printedKeys leaves out the ids: a rolled back insert uses one up.
+// printedKeys omits the ids, because an insert uses an id even if it is rolled back.
 func printedKeys(rows []mapping.Row) string {
 	rows = append([]mapping.Row{}, rows...)
 	for i := range rows {

@@ -20,7 +20,7 @@ var (
 	cells = map[int64]mapping.Cell{1: {ID: 1}, 2: {ID: 2}, 3: {ID: 3, Name: "Stem cell", Disabled: true}}
 )
 
-// scope returns facts with the parameters 1 to 4 and rows written as "key parameter cell", with ids from 1.
+// scope returns facts with the parameters 1 to 4 and with rows given as "key parameter cell", with ids from 1.
 func scope(rows ...string) configure.Facts {
 	f := configure.Facts{Cells: cells, Formats: map[int64]mapping.Parameter{}}
 	for n := 1; n <= 4; n++ {
@@ -44,7 +44,7 @@ func rowsOf(texts []string) []mapping.Row {
 	return rows
 }
 
-// printed writes rows as scope reads them, with their ids.
+// printed formats rows as scope reads them, with their ids.
 func printed(rows []mapping.Row) string {
 	texts := make([]string, len(rows))
 	for i, r := range rows {
@@ -53,7 +53,7 @@ func printed(rows []mapping.Row) string {
 	return strings.Join(texts, ", ")
 }
 
-// element is an element of a write; parameter 0 and format 0 are not given.
+// element returns an element of a write. A parameter or format of 0 is absent.
 func element(key string, parameter int, cell, format int64) configure.Element {
 	k := mapping.StoredKey(key)
 	e := configure.Element{Change: mapping.Change{Key: &k, CellID: &cell}}
@@ -71,7 +71,7 @@ func TestAWriteIsDecidedOnTheFacts(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts    configure.Facts
 		elements []configure.Element
-		want     string // rows to write, or the field and message of the refusal
+		want     string // rows to write, or field and message of the error
 	}{
 		"a new mapping":               {scope(), []configure.Element{element("a", 1, 1, 0)}, "0: a 1 1"},
 		"a parameter by its format":   {scope(), []configure.Element{element("a", 0, 1, 5504)}, "0: a 4 1"},

@@ -78,7 +78,8 @@ func TestNucleatedRedCellsAreCountedApart(t *testing.T) {
 	}
 }
 
-// A smear of chronic lymphocytic leukaemia: smudge cells are outside the total, and the instrument did not count them.
+// A smear of chronic lymphocytic leukaemia: smudge cells are outside the total, and the instrument did not count them
+// as white cells.
 func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
 	t.Parallel()
 	d := counting.Of([]counting.Tally{{CellID: 1, Count: 100, InTotal: true}, {CellID: 2, Count: 50}}, counting.WBC{Value: 80}, 0)
@@ -92,7 +93,7 @@ func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
 	}
 }
 
-// TestLimitsAreExact compares with the sum of the distribution's terms.
+// TestLimitsAreExact compares the limits with the sum of the distribution's terms.
 func TestLimitsAreExact(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
@@ -106,7 +107,7 @@ func TestLimitsAreExact(t *testing.T) {
 	})
 }
 
-// sumTo returns the probability of k or fewer successes in n trials, as a sum of terms.
+// sumTo returns the probability of at most k successes in n trials, as a sum of terms.
 func sumTo(k, n int, p float64) float64 {
 	sum := 0.0
 	for i := 0; i <= k; i++ {
@@ -118,7 +119,7 @@ func sumTo(k, n int, p float64) float64 {
 	return sum
 }
 
-// The wanted limits are those of Rümke's table, in whole per cent.
+// The wanted limits are from Rümke's table, in whole per cent.
 func TestLimitsAreRumkes(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ k, n, lower, upper int }{

@@ -80,7 +80,7 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 	}
 }
 
-// Report 7001 is of test 55; user 77 counted it first.
+// Report 7001 belongs to test 55. User 77 counted it first.
 func TestStoredCountsProveSomething(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)

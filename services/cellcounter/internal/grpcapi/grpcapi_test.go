@@ -69,7 +69,7 @@ func TestWhoMayWriteWhat(t *testing.T) {
 		defaults    grpcapi.DefaultScope
 		query, body *int64
 		refused     bool
-		kind        apperr.Kind // of the refusal
+		kind        apperr.Kind // of the error
 		reason      string
 	}{
 		"their own laboratory":                   {user, "global", nil, ptr(int64(12)), false, 0, ""},
@@ -112,7 +112,7 @@ func TestWhoMayReadWhat(t *testing.T) {
 		who   authn.Principal
 		named *int64
 		test  int64
-		want  string // scope, or the reason of a refusal
+		want  string // the scope, or the reason of the error
 	}{
 		"their own":                    {reader, nil, 55, "lab"},
 		"named":                        {reader, ptr(int64(12)), 55, "lab"},
@@ -165,7 +165,7 @@ func TestEveryElementAtFaultIsNamed(t *testing.T) {
 	expectFields(t, many, "-1 mappings: mappings must have at most 500 elements")
 }
 
-// A cell that was disabled later stays in its mapping; no other mapping can get it.
+// A cell that was disabled after its mapping stays in the mapping. No other mapping can get it.
 func TestADisabledCellStaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -278,8 +278,8 @@ func TestALaboratoryStartsFromACopyOfTheDefaults(t *testing.T) {
 	}
 }
 
-// The zero owner, which stands for a scope that was never set, reads and writes no mappings: neither the defaults nor a
-// laboratory's.
+// The zero owner, of a scope that was never set, can neither read nor write mappings: not the defaults and not those of
+// a laboratory.
 func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 	t.Parallel()
 	c := configure.New(mysql.New(storetest.Open(t)), clock.System{}, silent{})
@@ -297,7 +297,7 @@ func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
 	s := server(t, "global")
 	for _, c := range []struct {
-		apart     int64 // cell
+		apart     int64 // id of the cell
 		corrected bool
 		want      float64
 	}{{13, false, 8}, {2, false, 10}, {13, true, 10}} {
@@ -310,8 +310,8 @@ func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
-// TestNucleatedRedCellsStayOutOfTheTotal maps and counts them with the documented fields alone, then with a word about the
-// total. Cell 13 is the nucleated red one.
+// TestNucleatedRedCellsStayOutOfTheTotal maps and counts nucleated red cells (cell 13), first with the documented
+// fields only, then with include_in_total.
 func TestNucleatedRedCellsStayOutOfTheTotal(t *testing.T) {
 	t.Parallel()
 	s := server(t, "global")
@@ -404,7 +404,7 @@ func TestAMistakeIsTakenBack(t *testing.T) {
 	if _, err := s.ResetMappings(as(t, admin), &cellcounterv1.ResetMappingsRequest{TestId: 55}); !apperr.Is(err, apperr.Invalid) {
 		t.Errorf("the defaults themselves: %v", err)
 	}
-	for _, confirm := range []*string{nil, ptr(""), ptr("yes")} { // as the address with the key . arrives
+	for _, confirm := range []*string{nil, ptr(""), ptr("yes")} { // the request for the key . arrives like this
 		if _, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab, Confirm: confirm}); !apperr.Is(err, apperr.Invalid) {
 			t.Errorf("ResetMappings with confirm %v = %v, want Invalid", confirm, err)
 		}

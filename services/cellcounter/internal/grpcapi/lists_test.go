@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/store/storetest"
 )
 
-// TestKeysAreMappedByNames finds a test by a part of its name and lists what its keys can fill.
+// TestKeysAreMappedByNames finds a test by a part of its name and lists the parameters to which its keys can be mapped.
 func TestKeysAreMappedByNames(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -73,7 +73,7 @@ func TestWhoMayListWhatWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		who   authn.Principal
 		limit int32
-		want  string // the reason of the refusal
+		want  string // reason of the error
 	}{
 		"a lab user":             {reader, 1, ""},
 		"support":                {support, 200, ""},

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// scopeOf reads "a-1 b-2": key a on parameter 1 with cell 1, and so on. Ids count from 1.
+// scopeOf parses "a-1 b-2": key a with parameter 1 and cell 1, and so on. Ids count from 1.
 func scopeOf(text string) []mapping.Row {
 	var rows []mapping.Row
 	for i, pair := range strings.Fields(text) {
@@ -30,7 +30,7 @@ func parameterOf(text string) mapping.Parameter {
 	return mapping.Parameter{Index: n, Order: n}
 }
 
-// changesOf reads "a-1:7 b-:8 -2:9": an element with key, parameter and cell, each of which may be left out.
+// changesOf parses "a-1:7 b-:8 -2:9": elements with key, parameter and cell, each of which may be missing.
 func changesOf(text string) []mapping.Change {
 	var changes []mapping.Change
 	for _, element := range strings.Fields(text) {
@@ -66,10 +66,10 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		present, changes string
-		want             string // the scope afterwards, "" when refused
+		want             string // the scope after the write; "" if it is rejected
 		inserted         int
 		updated          int
-		kind             apperr.Kind // of the refusal
+		kind             apperr.Kind // of the error
 		says             string
 	}{
 		"first mapping":                      {"", "a-1:7", "a-1:7", 1, 0, 0, ""},
@@ -112,8 +112,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// For any write: both rules of a scope hold afterwards, the requested mappings are in it, and every mapping that the
-// request did not name still is.
+// After any write, a scope has no key or parameter twice, contains the requested mappings, and still contains every
+// mapping that the request did not name.
 func TestPlanKeepsTheRulesOfAScope(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/store/storetest"
 )
 
-// TestADeathKeepsACountWithItsLog kills the process that replaces a count: the new count and the entry about the old one
-// are stored together, once, however often the request is repeated.
+// TestADeathKeepsACountWithItsLog aborts the replacement of a count. The new count and the log entry about the old one
+// are stored together and once, even if the request is repeated.
 func TestADeathKeepsACountWithItsLog(t *testing.T) {
 	t.Parallel()
 	lab := observe.Access{Lab: storetest.Scope(t, 12)}

@@ -29,7 +29,7 @@ func count(observer int, by authn.Actor, cell int64, n int) observe.Count {
 		Tallies: []counting.Tally{{CellID: cell, Count: n, InTotal: true}}}
 }
 
-// saving is a request of someone who saw version 1, if there is one.
+// saving returns a request of a caller who saw version 1 of the count, if it exists.
 func saving(observer int, by authn.Actor, cell int64, n int) observe.Saving {
 	return observe.Saving{TestID: test, Observer: observer, By: by, Given: []observe.Given{{CellID: cell, Count: n}}}
 }
@@ -56,8 +56,8 @@ func TestACountIsDecidedOnTheFacts(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts observe.Facts
 		saves observe.Saving
-		want  string // what is stored, or the reason of the refusal
-		all   string // observers with version and count afterwards
+		want  string // the stored count, or the reason of the error
+		all   string // observers with the version and the count afterwards
 	}{
 		"the first count":             {facts(), saving(1, asha, 1, 100), first, "1.1:100"},
 		"the second observer":         {facts(count(1, asha, 1, 100)), saving(2, ravi, 1, 90), first, "1.1:100 2.1:90"},
@@ -102,7 +102,7 @@ func version(n int64, c observe.Count) observe.Count {
 	return c
 }
 
-// TestARefusalDescribesTheStoredCount has a count of two cells of which the caller saw nothing.
+// TestARefusalDescribesTheStoredCount uses a count of two cells that the caller has not seen.
 func TestARefusalDescribesTheStoredCount(t *testing.T) {
 	t.Parallel()
 	stored := version(3, count(1, authn.Actor{Kind: authn.ActorLabUser, ID: 80, Name: "Ravi K"}, 1, 60))
@@ -116,7 +116,7 @@ func TestARefusalDescribesTheStoredCount(t *testing.T) {
 	}
 }
 
-// TestNucleatedRedCellsAreCountedSeparately saves 10 of them, without and with a word about the total.
+// TestNucleatedRedCellsAreCountedSeparately saves 10 of them, without and with include_in_total.
 func TestNucleatedRedCellsAreCountedSeparately(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false

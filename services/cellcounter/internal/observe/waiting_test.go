@@ -18,7 +18,7 @@ import (
 
 var technician = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}
 
-// waiting returns the reports that wait as "7001 wants 2 after Asha", and their number.
+// waiting returns the waiting reports as "7001 wants 2 after Asha", and their number.
 func waiting(t *testing.T, db *sql.DB, p authn.Principal, page worklist.Page) (list []string, total int) {
 	t.Helper()
 	sees, _, err := worklist.Asked(p, nil, nil)
@@ -80,7 +80,7 @@ func TestASmearWaitsUntilTwoHaveCounted(t *testing.T) {
 	}
 }
 
-// TestWaitingReportsAreThoseOfTheLogin reads the list as logins that see parts of it, and in pages.
+// TestWaitingReportsAreThoseOfTheLogin reads the list with logins that may see parts of it, and in pages.
 func TestWaitingReportsAreThoseOfTheLogin(t *testing.T) {
 	t.Parallel()
 	db := smears(t, 4)
@@ -114,7 +114,8 @@ func TestWaitingReportsAreThoseOfTheLogin(t *testing.T) {
 	}
 }
 
-// smears returns a database in which keys of OwnTest are mapped and, beside Report, n reports from 8000 wait.
+// smears returns a database with mapped keys of OwnTest and, in addition to Report, n waiting reports with ids from
+// 8000.
 func smears(t *testing.T, n int) *sql.DB {
 	t.Helper()
 	db := storetest.Open(t)
@@ -125,13 +126,14 @@ func smears(t *testing.T, n int) *sql.DB {
 	return db
 }
 
-// TestWhatWaitsCostsWhatWaits reads the same number of rows, however many signed reports and reports of other tests there are.
+// TestWhatWaitsCostsWhatWaits checks that the number of rows read does not depend on the number of signed reports and
+// of reports of other tests.
 func TestWhatWaitsCostsWhatWaits(t *testing.T) {
 	t.Parallel()
 	read := map[int]int{}
 	for _, others := range []int{500, 10_000} {
 		db := smears(t, 3)
-		const atOnce = 500 // servers limit recursion
+		const atOnce = 500 // servers limit the recursion of a query
 		for from := 0; from < others; from += atOnce {
 			storetest.Exec(t, db, "INSERT INTO labReportRelation (labId_id, billId_id, userDetailsId_id, reportID_id, isSigned) WITH RECURSIVE n (i) AS"+
 				" (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT 12, 1, 1, IF(i % 2, 55, 9), i % 2 FROM n", atOnce)
@@ -149,7 +151,7 @@ func TestWhatWaitsCostsWhatWaits(t *testing.T) {
 	}
 }
 
-// A count of a program that stores no kind of login may be of the same person.
+// A count of a program that stores no kind of login may be by the same person.
 func TestTheOtherCountMayBeTheCallersOwn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/store/storetest"
 )
 
-// put stores a count without checking the facts of its report.
+// put stores a count without checking the state of its report.
 func (f fixture) put(a observe.Access, c observe.Count) error {
 	f.Helper()
 	_, err := f.ChangeCounts(f.Context(), a, storetest.Report, ownTest,

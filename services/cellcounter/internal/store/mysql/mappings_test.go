@@ -121,7 +121,7 @@ func TestKeysAreExchangedInOneWrite(t *testing.T) {
 	}
 }
 
-// A change that fails anywhere leaves nothing behind, not even the row of the lock.
+// A change that fails at any step leaves nothing, not even the locked row of settings.
 func TestAnErrorChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -154,7 +154,7 @@ func TestTakenKeysAndParametersAreConflicts(t *testing.T) {
 	f.expect(ownTest, f.lab, true, mapping.DefaultTarget, row("a", 1, 1))
 }
 
-// TestWritersOfAScopeFollowEachOther has writers that each add the row after the rows in their facts.
+// TestWritersOfAScopeFollowEachOther uses writers that each add a row after the last row in their facts.
 func TestWritersOfAScopeFollowEachOther(t *testing.T) {
 	t.Parallel()
 	const writers = 5
@@ -213,14 +213,14 @@ func TestALaboratoryGoesBackToTheDefaults(t *testing.T) {
 	f.mustChange(sharedTest, f.lab, write(row("b", 1, 2)))
 	f.mustChange(sharedTest, f.lab, target(300))
 	f.mustChange(sharedTest, f.lab, configure.Decision{Delete: f.view(sharedTest, f.lab).Rows})
-	f.expect(sharedTest, f.lab, false, 300, row("a", 1, 1)) // a target of its own, and the default keys
+	f.expect(sharedTest, f.lab, false, 300, row("a", 1, 1)) // its own target with the default keys
 	f.mustChange(sharedTest, f.lab, configure.Decision{DropTarget: true})
 	f.expect(sharedTest, f.lab, false, mapping.DefaultTarget, row("a", 1, 1))
 	f.mustChange(sharedTest, f.defaults, configure.Decision{Delete: f.view(sharedTest, f.lab).Rows})
 	f.expect(sharedTest, f.lab, false, mapping.DefaultTarget)
 }
 
-// A change of one scope cannot reach a row of another.
+// A change of one scope does not affect rows of another scope.
 func TestRowsOfAnotherScopeStay(t *testing.T) {
 	t.Parallel()
 	f := open(t)

@@ -36,7 +36,7 @@ type Lab struct {
 // Shared gives read access to the files that belong to no laboratory. Operators put them there.
 type Shared struct{ Reader }
 
-// Reader reads the files with keys that it owns.
+// Reader reads files. Keys outside of its part of the store are not found.
 type Reader struct {
 	bucket *Bucket
 	admits func(key string) bool

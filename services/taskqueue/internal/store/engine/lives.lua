@@ -1,19 +1,20 @@
--- What else the scripts about the lives of jobs share. They begin their keys with these of the shard, and state it: what is
--- kept of the dead, what is known of jobs apart from their place, ends for the archive, and where callbacks are created.
+-- Code shared by the scripts that create or end jobs. Their keys begin with these keys of the shard, which KEYS calls
+-- "those of lives": the dead letters and their records, the data about running jobs, the archive queue, and the lane of
+-- callbacks.
 local DEAD, RECORDS, DEADFLOWS, CRASHES, RENEWALS, CANCELS, INTENTS, ENDS, CALLBACKS, CALLBACKRING, CALLBACKBELL =
   unpack(KEYS, 1, 11)
-local function keep(results, seconds, list) -- ids and records, for as long as results are kept
+local function keep(results, seconds, list) -- stores result records (a list of ids and records) until they expire
   redis.call('HSET', results, unpack(list))
   redis.call('EXPIRE', results, seconds, 'NX')
   redis.call('EXPIRE', results, seconds, 'GT')
 end
 local function recordof(results, id) return redis.call('HGET', results, id) or redis.call('HGET', RECORDS, id) end
-local function unbury(id) -- a dead job is kept no more
+local function unbury(id) -- removes a dead letter, but not its body
   redis.call('ZREM', DEAD, id)
   redis.call('ZREM', DEADFLOWS, id)
   redis.call('HDEL', RECORDS, id)
 end
-local function look(id, lane, leases, results, body) -- what exists of a job: a bit for each, and their values
+local function look(id, lane, leases, results, body) -- where a job is stored: a bit for each place, then the values
   local found = {redis.call('ZSCORE', lane, id), redis.call('ZSCORE', leases, id), redis.call('ZSCORE', DEAD, id),
     redis.call('GET', body), redis.call('HGET', results, id), redis.call('HGET', RECORDS, id),
     redis.call('HGET', CRASHES, id), redis.call('HGET', RENEWALS, id), redis.call('HGET', CANCELS, id),
@@ -24,8 +25,8 @@ local function look(id, lane, leases, results, body) -- what exists of a job: a 
   end
   return bits, unpack(found)
 end
--- Callback jobs by the number of the job that they tell of: their bodies are nc keys after some, and in the arguments
--- each has that number, its id, its body and what its flow adds to a due time.
+-- Returns the nc callback jobs by the number of the job whose end they report. Their bodies are the keys after key.
+-- Each has four arguments after arg: that number, its id, its body, and the number that its flow adds to a due time.
 local function children(key, arg, nc)
   local families = {}
   for c = 1, nc do

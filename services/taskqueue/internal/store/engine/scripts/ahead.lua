@@ -1,8 +1,8 @@
 #!lua flags=no-writes
--- Counts the jobs of a lane that are not due yet by the hour in which they are; a step for each flow and hour that has
--- some.
+-- Counts the scheduled jobs of a lane by the hour in which they are due, with one step for each flow and hour that has
+-- any.
 -- KEYS: lane
--- ARGV: ms at which the first hour begins, hours, most steps, score to continue from
+-- ARGV: start of the first hour in ms, number of hours, maximum number of steps, score to continue from
 -- Reply: {score to continue from (-1: done), jobs after the last hour, then per step: hour, jobs}
 local HOUR = 3600000
 local begins, hours, steps, from = unpack(ARGV)

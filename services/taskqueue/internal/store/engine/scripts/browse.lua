@@ -1,7 +1,9 @@
 #!lua flags=no-writes
--- Lists members of a sorted set in order of score and then of text, from a place on that need not exist any more.
+-- Lists members of a sorted set by score and then by text, after a cursor. The member at the cursor may have been
+-- removed.
 -- KEYS: sorted set
--- ARGV: lowest score, highest score, text: members of the lowest score up to it are left out ('': none), most
+-- ARGV: lowest score, highest score, text: members with the lowest score are skipped up to this text ('': none),
+--       maximum number of members
 -- Reply: member, score, member, score, ...
 local set, low, high, after, most = KEYS[1], unpack(ARGV)
 local from = redis.call('ZCOUNT', set, '-inf', low - 1)

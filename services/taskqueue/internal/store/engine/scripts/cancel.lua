@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- Cancels jobs: waiting ones end now with their callbacks, running ones get a durable request.
+-- Cancels jobs: waiting ones end now, with their callbacks; for running ones a durable request is stored.
 -- KEYS: those of lives, then per job: lane, leases, result bucket, body; then bodies of callbacks
--- ARGV: jobs, callbacks, result seconds, keep ends for the archive, then per job: id, record; then the callbacks
--- Reply per job: 0 not found, 1 cancelled (also when this very call had done it before), 2 cancel requested, 3 finished
--- before
+-- ARGV: number of jobs, number of callbacks, result seconds, 1: add to the archive queue, then per job: id, record;
+--       then the callbacks
+-- Reply per job: 0 not found, 1 cancelled (also when this very call was repeated), 2 cancel requested, 3 finished
+--        before
 local n, nc, seconds, archive = unpack(ARGV, 1, 4)
 local now, families = clock(), children(11 + 4 * n, 4 + 2 * n, nc)
 local reply, born = {}, {}

@@ -1,19 +1,21 @@
 #!lua flags=allow-oom
--- Takes up to n ready jobs of a channel and leases them under one token. LOW and MODERATE have guaranteed
--- shares; the rest goes by priority, where a lane whose head waited longer than the ageing limit counts as one
--- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
--- What is due tomorrow costs a claim nothing today: anyone who adds a job lowers the time of its flow in the ring, only here
--- is it raised.
--- While too many ends wait for the archive, ordinary flows are not served: what ended must not fill the memory.
--- KEYS: high lane, moderate lane, low lane, their rings, then as named here; claimer: token of the caller's last claim;
---       lost: claims whose answers got lost
--- ARGV: as named here (turn: how many jobs the caller claimed before; ordinary: most of all ordinary flows together;
---       each, eachreserved: most of one ordinary or reserved flow; known: the last token that the caller knows, when the
---       answer of the claim after it got lost, '' otherwise; mostends: that may wait for the archive, 0: no limit),
---       then the flow served last in each lane, then the flows with a limit of their own: flow, most (-1: paused, as if it
---       did not wait)
--- Reply: {now ms, next due ms (-1 none), token, held, last flow of each lane, then per run of jobs: flow (a number),
---        ids (texts)}; token 0 and no ids when nothing may be taken; held: flows at their limits have ready jobs
+-- Claims up to n ready jobs of a channel and leases them under one token. The low and the moderate lane have
+-- guaranteed shares; the rest is given by priority, where a lane whose first job has waited longer than the ageing
+-- limit counts as one level higher, and shares with the lane of that level. Within a lane the flows (laboratories)
+-- take turns.
+-- Scheduled jobs cost a claim nothing: a script that adds a job lowers the time of its flow in the ring, and only this
+-- script raises it.
+-- While the archive queue is too long, ordinary flows are not served, because finished jobs must not fill the memory.
+-- KEYS: high lane, moderate lane, low lane, their rings, then as named here; claimer: token of the caller's last
+--       claim; lost: claims whose replies were lost; ends: archive queue
+-- ARGV: as named here (turn: how many jobs the caller claimed before; ordinary: maximum for all ordinary flows
+--       together; each, eachreserved: maximum for one ordinary or reserved flow; known: the last token that the caller
+--       received, when the reply of the claim after it was lost, else ''; mostends: maximum length of the archive
+--       queue, 0: no limit), then the flow served last in each lane, then the flows with their own limit: flow,
+--       maximum (-1: paused)
+-- Reply: {now in ms, next due time in ms (-1: none), token, held, last flow of each lane, then per run of jobs: flow
+--        (a number), ids (texts)}; token 0 and no ids when nothing may be claimed; held: ready jobs were skipped
+--        because their flows are at their limits
 local leases, counter, bell, claimer, lost, ends, counts = unpack(KEYS, 7, 13)
 local n, lease, ageing, turn, lowshare, moderateshare, firstlab, ordinary, each, eachreserved, known, mostends =
   unpack(ARGV, 1, 12)
@@ -34,7 +36,7 @@ if known ~= '' then
   end
 end
 
-local function headof(l, flow) -- when the flow's earliest job is due; the ring is told
+local function headof(l, flow) -- due time of the flow's earliest job; corrects the ring
   local id, score = first(KEYS[l], flow * SPAN, (flow + 1) * SPAN - 1)
   local due = id and score - baseof(flow)
   if not due then
@@ -44,7 +46,7 @@ local function headof(l, flow) -- when the flow's earliest job is due; the ring 
   end
   return due
 end
-local function wakeup() -- when the next job of the channel is due
+local function wakeup() -- finds the next due time of the channel
   for l = 1, 3 do
     repeat
       local flow, at = first(KEYS[3 + l], now + 1, '+inf')
@@ -54,9 +56,9 @@ local function wakeup() -- when the next job of the channel is due
   end
 end
 
-local WRAP = 2 ^ 13 -- more than there are flows
+local WRAP = 2 ^ 13 -- greater than the number of flows
 local lanes, level = {{}, {}, {}}, {}
-local function turns(l) -- the flows that may have ready jobs, beginning with the one after the last
+local function turns(l) -- flows that may have ready jobs, beginning after the one served last
   local flows = redis.call('ZRANGE', KEYS[3 + l], '-inf', now, 'BYSCORE')
   for i = 1, #flows do
     local flow = tonumber(flows[i])
@@ -71,7 +73,7 @@ local function look(l)
     if flow >= WRAP then flow = flow - WRAP end
     local due = headof(l, flow)
     if not due or due > now then
-      -- the ring was early
+      -- no job is due yet
     elseif full and isordinary(flow) then
       held = true
     elseif (most[flow] or 0) >= 0 then
@@ -105,12 +107,12 @@ local total = math.min(n, reserved + math.min(others, ordinary))
 local left = total
 if left == 0 then
   held = held or others > 0
-  if held then ring(bell) end -- another process may have places for them
+  if held then ring(bell) end -- another process may have free slots for them
   wakeup()
   return {now, nextdue, 0, held and 1 or 0, last[1], last[2], last[3]}
 end
 
-local function give(l, want) -- to the flows of a lane in turn, as equally as they can take
+local function give(l, want) -- takes from the flows of a lane in turn, as equally as possible
   want = math.min(want, left)
   local progress = true
   while want > 0 and progress do
@@ -129,11 +131,11 @@ local function give(l, want) -- to the flows of a lane in turn, as equally as th
     end
   end
 end
-local function share(from, percent) -- of the jobs from there on: small claims add up to it
+local function share(from, percent) -- share of the jobs after from; small claims add up to it
   return math.floor((from + total) * percent / 100) - math.floor(from * percent / 100)
 end
 give(3, share(turn, lowshare))
-give(2, share(turn + 2, moderateshare)) -- not the job that is LOW's, when one is claimed at a time
+give(2, share(turn + 2, moderateshare)) -- turn + 2: claims of one job must not give LOW's share away
 for v = 3, 0, -1 do
   local tied = {}
   for l = 1, 3 do
@@ -144,7 +146,7 @@ for v = 3, 0, -1 do
 end
 
 local token = (now + lease) * 1000 + redis.call('INCR', counter) % 1000
-local text = string.format('%.0f', token) -- once: a number among the arguments is made text for each job
+local text = string.format('%.0f', token) -- converted once: a number would be converted for each job
 local reply, taken, jobs = {now, nextdue, token, 0, last[1], last[2], last[3]}, {}, 0
 local size = #reply
 for l = 1, 3 do

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
--- Measures a shard; a step for each flow that may have ready jobs.
--- KEYS: dead, ends for the archive, n lanes, their n rings, then per lane: leases and counts of its channel
+-- Counts the jobs of a shard, with one step for each flow that may have ready jobs.
+-- KEYS: dead letters, archive queue, n lanes, their n rings, then per lane: leases and counts of its channel
 -- ARGV: per lane: its priority
--- Reply: dead jobs, ends, then per lane: jobs, ready ones, age in ms of the oldest of these, running ones of the channel, jobs begun ever, attempts
---        of the channel ever, failed ones
+-- Reply: dead letters, length of the archive queue, then per lane: jobs, ready jobs, age in ms of the oldest ready
+--        job, running jobs of the channel, jobs ever claimed, attempts of the channel ever, failed ones
 local now, n, reply = clock(), #ARGV, {redis.call('ZCARD', KEYS[1]), redis.call('LLEN', KEYS[2])}
 for l = 1, n do
   local lane, flows, leases, counts = KEYS[2 + l], KEYS[2 + n + l], KEYS[1 + 2 * n + 2 * l], KEYS[2 + 2 * n + 2 * l]

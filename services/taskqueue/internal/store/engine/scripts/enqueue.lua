@@ -1,22 +1,22 @@
 #!lua
--- Accepts a batch as a whole: bodies, lane entries, windows and the idempotency record appear together or not
--- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining continues.
--- KEYS: idempotency record, nl lanes, their nl rings, nb bells, nw windows, n bodies, nw bodies of the jobs observed in the
---       windows (the window key itself when none was seen)
--- ARGV: as named here (seconds: of the idempotency record; slack: a window outlives its job by so many ms; within: the bell
---       rings for what is due in so many ms; keepids: 0 when a repeat brings the same ones; flowmost: jobs of one flow in a
---       lane, the platform's own excepted, of a reserved flow a hundredth; idat: how much of a body's key stands before
---       the id),
---       then per run of jobs that are alike: how many, lane, due ms (0 = now), what their flow adds to the due time,
---       window (0 = none, else a run of one), observed id (override only), override, then their bodies
--- Reply: {1, ids} new; {2, ids} replay; no ids: those of the batch, which were not kept; {3} other request under this key;
--- {4, lane} full; {5, window} changed; {6, lane} one flow's part is full
+-- Accepts a batch: bodies, lane entries, windows and the idempotency record are written together or not at all. It is
+-- refused at maxmemory (no allow-oom flag), so that jobs which are stored can still be finished.
+-- KEYS: idempotency record, nl lanes, their nl rings, nb bells, nw windows, n bodies, nw bodies of the jobs seen in
+--       the windows (the window key itself when none was seen)
+-- ARGV: as named here (seconds: lifetime of the idempotency record; slack: ms by which a window outlives its job;
+--       within: a job due within so many ms causes a wake-up; keepids: 0 when a repeat has the same ids; flowmost:
+--       maximum of one flow in a lane, a hundredth of it for reserved flows, no limit for the platform's own; idat:
+--       length of a body's key before the id), then per run of equal jobs: their number, lane, due ms (0: now), number
+--       that their flow adds to the due time, window (0: none; else the run has one job), seen id (only with
+--       override), override, then their bodies
+-- Reply: {1, ids} new; {2, ids} repeat; empty ids: those of the batch, which were not stored; {3} the key was used for
+--        another request; {4, lane} lane full; {5, window} window changed; {6, lane} flow at its limit
 local record = KEYS[1]
 local hash, seconds, nl, nb, nw, n, lanemost, flowmost, slack, within, keepids, idat = unpack(ARGV, 1, 12)
 local stored = redis.call('GET', record)
 if stored then
   if string.sub(stored, 1, #hash) ~= hash then return {3} end
-  redis.call('SET', record, stored, 'KEEPTTL') -- a write, so that WAIT after it waits for the batch
+  redis.call('SET', record, stored, 'KEEPTTL') -- a write, without which WAIT would not wait for the batch
   return {2, string.sub(stored, #hash + 2)}
 end
 n, idat = tonumber(n), idat + 1
@@ -28,7 +28,7 @@ local body0 = win0 + nw
 local seen0 = body0 + n
 local now = clock()
 
-local adds, fresh = {}, {} -- new jobs by lane, and how many by lane and flow
+local adds, fresh = {}, {} -- new jobs by lane, and their number by lane and flow
 local heads = {} -- earliest due times by lane and flow
 local ids, bodies, opens, overrides, soon, joins = {hash}, {}, {}, {}, false, false
 for l = 1, nl do adds[l], fresh[l], heads[l] = {}, {}, {} end
@@ -37,9 +37,9 @@ while i < n do
   local count, lane, due, base, w, observed, override = unpack(ARGV, a + 1, a + 7)
   lane, w, due, override = tonumber(lane), tonumber(w), math.max(due, now), override == '1'
   soon = soon or due <= now + within
-  local score = string.format('%.0f', due + base) -- once for the run: a number costs its text in every call
+  local score = string.format('%.0f', due + base) -- converted once: a number would be converted in each call
   local seen = w > 0 and redis.call('HGET', KEYS[win0 + w], 'id') or ''
-  if override and seen ~= observed then return {5, w} end -- its body is not among the declared keys
+  if override and seen ~= observed then return {5, w} end -- the body of the job seen now is not a declared key
   local joined = seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen)
   if not joined or override then heads[lane][base] = math.min(due, heads[lane][base] or due) end
   if joined then
@@ -60,8 +60,8 @@ while i < n do
   end
   a, i = a + 7 + count, i + count
 end
-local FIRSTLAB = 2048 * SPAN -- scores from here on are of ordinary flows
-local function lanelimit(l) -- a sixteenth of a lane is kept from ordinary flows
+local FIRSTLAB = 2048 * SPAN -- lowest score of ordinary flows
+local function lanelimit(l) -- a sixteenth of a lane is reserved
   for base in pairs(fresh[l]) do
     if base + EPOCH >= FIRSTLAB then return lanemost - math.floor(lanemost / 16) end
   end
@@ -72,7 +72,7 @@ for l = 1, nl do
 end
 for l = 1, nl do
   for base, count in pairs(fresh[l]) do
-    local low = base + EPOCH -- the flow's part of the scores
+    local low = base + EPOCH -- lowest score of the flow
     local most = low < FIRSTLAB and math.ceil(flowmost / 100) or tonumber(flowmost)
     if low > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], low, low + SPAN - 1) + count > most then return {6, l} end
   end

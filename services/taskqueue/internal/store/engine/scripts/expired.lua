@@ -1,8 +1,9 @@
 #!lua flags=no-writes
--- Lists leases that ran out, with the token to compare when they are settled, and what is known of each job.
--- KEYS: those of lives, then leases, claims whose answers got lost
--- ARGV: most
--- Reply: {now ms, id, token, crash counter, renewed, cancel, intent, never seen ...}
+-- Lists expired leases, with the token to compare on settling, and the evidence about each job.
+-- KEYS: those of lives, then leases, claims whose replies were lost
+-- ARGV: maximum number of leases
+-- Reply: {now in ms, then per lease: id, token, crash counter, 1 each: renewed, cancel requested, send intended,
+--        claim's reply lost}
 local leases, lost = unpack(KEYS, 12, 13)
 local now = clock()
 local reply = {now}

@@ -1,7 +1,8 @@
 #!lua flags=no-writes
--- Lists the flows of a lane that have many jobs, with some of the jobs, evenly spread; a step for each flow.
+-- Lists the flows of a lane with at least so many jobs, with an evenly spread sample of them, in one step for each
+-- flow.
 -- KEYS: lane
--- ARGV: least jobs, sample, score to begin with, most steps
+-- ARGV: minimum number of jobs, size of a sample, score to begin with, maximum number of steps
 -- Reply: {score to continue from (-1: done), then per flow: flow, jobs, ids of the sample (a list)}
 local lane, least, sample, from = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local reply = {-1}

@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- The pauses of destinations, of all processes.
+-- Returns the current pauses of destinations.
 -- KEYS: 1 marks
--- Reply: {now ms, {destination, its mark ...}}
+-- Reply: {now in ms, {destination, its mark ...}}
 return {clock(), redis.call('HGETALL', KEYS[1])}

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
--- Pauses a destination, longer each time that it failed again; or asks whether it may be tried now, which one of
--- all processes may. A mark is the ms until which it is paused and the ms since when it fails.
+-- Pauses a destination, longer the longer it has been failing; or, with try, reports whether the caller may try it
+-- now, which only one of all processes may. A mark is the ms until which the destination is paused, and the ms since
+-- when it has been failing.
 -- KEYS: marks
 -- ARGV: destination, ms, longest ms, try
 -- Reply: ms to wait; 0: go

@@ -1,9 +1,10 @@
 #!lua flags=no-writes
--- What exists of jobs, each in one consistent look: of the first ones, until their bodies are too many bytes for one call.
+-- Returns where jobs are stored and their data, each job consistently. It stops early when the bodies are too large
+-- for one call, and so may return only the first ones.
 -- KEYS: those of lives, then per job: lane, leases, result bucket, body
--- ARGV: most bytes of bodies (the first one always fits), then ids
--- Reply: {now ms, then per job: its bits, score in the lane, token of the lease, record, body, claimed at ms (0 unless
---        renewed)}
+-- ARGV: maximum bytes of bodies (the first one always fits), then ids
+-- Reply: {now in ms, then per job: its bits, score in the lane, token of the lease, record, body, claimed at ms (0
+--        unless renewed)}
 local reply, bytes = {clock()}, 0
 for i = 1, #ARGV - 1 do
   local lane, leases, results, stored = unpack(KEYS, 8 + 4 * i, 11 + 4 * i)

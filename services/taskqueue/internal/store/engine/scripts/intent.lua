@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Marks that a paid send is about to begin, only for the owner of a lease that still runs.
+-- Records that a paid send is about to begin, only for the holder of a lease that has not expired.
 -- KEYS, ARGV: as named here
--- Reply: 0 lease lost, 1 marked
+-- Reply: 0 lease lost, 1 recorded
 local leases, intents = unpack(KEYS)
 local id, token, provider = unpack(ARGV)
 local score = tonumber(redis.call('ZSCORE', leases, id) or nil)

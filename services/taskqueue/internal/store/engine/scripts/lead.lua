@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
--- Elects who tidies a shard. A leader that asks again in time stays; every change raises the fencing number.
+-- Elects the leader of a shard. A leader that calls again in time stays leader; every change increases the fencing
+-- number.
 -- KEYS: the leadership: owner, until, fence
 -- ARGV: owner, ms
--- Reply: the fencing number of the caller; 0: someone else leads
+-- Reply: the fencing number of the caller; 0: another process leads
 local now = clock()
 local owner, ends = unpack(redis.call('HMGET', KEYS[1], 'owner', 'until'))
 local leads, over = owner == ARGV[1], tonumber(ends or 0) <= now

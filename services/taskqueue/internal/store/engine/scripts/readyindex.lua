@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Compares the ready indexes with what waits in the lanes, from a cursor on, a step for each flow: a flow that is missing in its
--- index, or listed for too late a time, is not claimed in time.
+-- Compares the ready indexes with the jobs in the lanes, from a cursor on, in one step for each flow. A flow that is
+-- missing in its index, or listed there for too late a time, is not claimed in time.
 -- KEYS: n lanes, then their n ready indexes
--- ARGV: lane to begin with, score to begin with, most steps, 1: list what is missing
--- Reply: {lane and score to continue from, flows that were missing}; lane 0: all are done
+-- ARGV: lane to begin with, score to begin with, maximum number of steps, 1: add what is missing
+-- Reply: {lane and score to continue from, flows that were missing}; lane 0: done
 local n, l, from, unlisted = #KEYS / 2, tonumber(ARGV[1]), ARGV[2], 0
 for _ = 1, ARGV[3] do
   local id, score = first(KEYS[l], from, '+inf')

@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Prolongs leases. Accepts my token or the one I proposed before: a lost reply must not lose a live job.
--- The first renewal is the proof that the job ran.
+-- Extends leases. The lease may have the caller's token or the one that it proposed before, so that a lost reply does
+-- not lose a running job. The first renewal is the proof that the job was running.
 -- KEYS: as named here
--- ARGV: per job: id, my token, proposed token, claimed at ms
--- Reply per job: 0 lost, 1 renewed, 2 renewed and a cancel request waits
+-- ARGV: per job: id, caller's token, proposed token, claimed at ms
+-- Reply per job: 0 lost, 1 renewed, 2 renewed, and a cancel request is open
 local leases, cancels, renewals = unpack(KEYS)
 local ids, reply, renewed = {}, {}, {}
 for a = 1, #ARGV, 4 do push(ids, ARGV[a]) end

@@ -1,9 +1,10 @@
 #!lua flags=allow-oom
--- Takes a damaged job out of the queue, only while it still is what was observed. One that ended stays ended; one with a
--- body becomes a dead letter, for people to revive; of one without a body the record stays.
+-- Removes a damaged job from the queue, unless it changed since it was observed. A finished job stays finished; a job
+-- with a body becomes a dead letter, which operators may revive; of a job without a body the record is kept.
 -- KEYS: those of lives, then as named here
--- ARGV: id, observed bits, record ('': only its traces are forgotten), what its flow adds to a time, result seconds
--- Reply: 1 fixed, 0 it changed meanwhile
+-- ARGV: id, observed bits, record ('': only its traces are deleted), number that its flow adds to a time, result
+--       seconds
+-- Reply: 1 repaired, 0 it changed meanwhile
 local lane, leases, results, stored = unpack(KEYS, 12, 15)
 local id, observed, record, base, seconds = unpack(ARGV)
 local bits, _, _, _, body, result, grave = look(id, lane, leases, results, stored)

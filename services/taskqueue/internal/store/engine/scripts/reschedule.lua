@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Moves a waiting job to another time, within its flow; its body tells the time, its window lives on.
--- KEYS: those of lives, then as named here; the body again as window: none
--- ARGV: id, due ms, ring when due within ms, observed body, new body, window slack ms
+-- Moves a waiting job to another time, within its flow. Its body and its window get the new time as well.
+-- KEYS: those of lives, then as named here; window is the body's key when there is none
+-- ARGV: id, due ms, ms within which a due job causes a wake-up, observed body, new body, window slack ms
 -- Reply: 0 not found, 1 moved, 2 running or finished, 3 the body is not the observed one
 local lane, flows, leases, bell, results, body, window = unpack(KEYS, 12, 18)
 local id, due, soon, observed, changed, slack = unpack(ARGV)

@@ -1,8 +1,9 @@
 #!lua flags=no-writes
--- Tells which commands its caller may not run.
+-- Returns the commands that the caller may not run.
 -- KEYS: any key of the queue
--- ARGV: commands with enough arguments, KEY for the key: Redis looks for their keys without counting them
--- Reply: the refused ones
+-- ARGV: commands with enough arguments, KEY for the key, because Redis looks for the keys of a command without
+--       counting its arguments
+-- Reply: the refused commands
 local reply = {}
 for _, command in ipairs(ARGV) do
   local words = {}

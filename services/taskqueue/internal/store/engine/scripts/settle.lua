@@ -1,20 +1,20 @@
 #!lua flags=allow-oom
--- Ends leases: the ack of a worker (mode a) and the reaper's verdict on expired ones (mode r, with the fencing number of
--- its leadership). Only the owner of the observed token settles; result, retry, dead letter and callback jobs appear with
--- the state change.
--- KEYS: those of lives, then leases, bell, counts of the channel, groups of parked jobs, nl lanes, their nl rings, ng lists
---       of groups, nr result buckets, n bodies, nc bodies of callbacks, windows; mode r: at last the leadership
--- ARGV: as named here (idat: how much of a body's key stands before the id; most: callbacks of one flow that may wait, the
---       platform's own excepted; untold: what is appended to the record of a job whose callbacks are dropped), then the
---       names of the groups,
---       then per run of jobs that are alike: how many, token, op, lane (r and l only), bucket, delay ms, crash counter
---       (0 = leave), group in which they are parked until their due time (0: none), what their flow adds to a due time,
---       then their payloads;
---       then the callbacks; then per window: number of the job that leaves it
--- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
---     l back to its lane as it is, d dropped
--- Reply per job: 1 done, 0 lease lost, 2 already settled, 3 refused: a cancel request waits, 4 done, and its callbacks were
--- dropped
+-- Ends leases: for a worker (mode a), or for the reaper when they have expired (mode r, followed by the fencing number
+-- of the leader). Only the holder of the lease with that token may settle. Result, retry, dead letter and callback
+-- jobs are written together with the change of state.
+-- KEYS: those of lives, then leases, bell, counts of the channel, groups of parked jobs, nl lanes, their nl rings, ng
+--       lists of groups, nr result buckets, n bodies, nc bodies of callbacks, windows; in mode r the leadership is
+--       last
+-- ARGV: as named here (idat: length of a body's key before the id; most: maximum of waiting callbacks of one flow, no
+--       limit for the platform's own; untold: appended to the record of a job whose callbacks are dropped), then the
+--       names of the groups, then per run of equal jobs: their number, token, op, lane (only r and l), bucket, delay
+--       ms, crash counter (0: unchanged), group in which they are parked until their due time (0: none), number that
+--       their flow adds to a due time, then their payloads; then the callbacks; then per window: number of the job
+--       that leaves it
+-- op: s succeeded, f failed (dead letter), u unknown (dead letter), c cancelled, r retry (payload: new body), l back
+--     to its lane unchanged, d dropped
+-- Reply per job: 1 done, 0 lease lost, 2 settled before, 3 refused because a cancel request is open, 4 done, but its
+--        callbacks were dropped
 local leases, bell, counts, groups = unpack(KEYS, 12, 15)
 local mode, nl, ng, nr, n, nc, seconds, archive, idat, callbacks, most, untold = unpack(ARGV, 1, 12)
 local reaping, fence = string.sub(mode, 1, 1) == 'r', tonumber(string.sub(mode, 2))
@@ -32,8 +32,8 @@ local asked = redis.call('HLEN', CANCELS) > 0 and redis.call('HMGET', CANCELS, u
 local traces = redis.call('EXISTS', CRASHES, RENEWALS, CANCELS, INTENTS) > 0
 local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
 
--- Which jobs of a run hold a lease under its token. Jobs of one claim share it: to list those costs less than to have a
--- score made text for each job, unless most of the claim is not in this batch.
+-- Returns the jobs of a run that hold a lease under its token. Jobs of one claim share the token: listing them all
+-- costs less than reading the score of each job, unless most of the claim is not in this batch.
 local function holders(from, count, token)
   local held = {}
   if deposed or (reaping and tonumber(token) >= now * 1000) then return held end
@@ -47,7 +47,7 @@ local function holders(from, count, token)
   return held
 end
 local families, born, room = children(cb0, callbacks - 1, nc), {}, {}
-local function fits(family) -- all callbacks of a job, or none when too many of its flow wait
+local function fits(family) -- accepts all callbacks of a job, or none if too many of its flow wait
   local base = family[1].base
   local low = base + EPOCH
   room[base] = room[base] or low <= SPAN and math.huge or most - redis.call('ZCOUNT', CALLBACKS, low, low + SPAN - 1)
@@ -69,7 +69,7 @@ while i < n do
   local count, token, op, lane, bucket, delay, crashed, group, base = unpack(ARGV, a + 1, a + 9)
   lane, bucket, group = tonumber(lane), tonumber(bucket), parked[tonumber(group)]
   local again, at, held = op == 'r' or op == 'l', now + delay, holders(i + 1, tonumber(count), token)
-  local due = again and string.format('%.0f', at + base) -- once for the run
+  local due = again and string.format('%.0f', at + base) -- converted once for the run
   a = a + 9
   for _ = 1, count do
     a, i = a + 1, i + 1

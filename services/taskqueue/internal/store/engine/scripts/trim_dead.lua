@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Forgets dead jobs that the caller has read, only where they are still the same death.
+-- Deletes dead letters that the caller has read, unless they were revived, or revived and failed again.
 -- KEYS: those of lives, then one body per job
 -- ARGV: per job: id, observed score
--- Reply: how many went
+-- Reply: number of deleted ones
 local went = 0
 for i = 1, #ARGV / 2 do
   local id, died = unpack(ARGV, 2 * i - 1, 2 * i)

@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
--- Forgets the oldest ends after the caller has archived them, unless someone else forgot some since it read them.
--- KEYS: ends for the archive, how many were ever forgotten
--- ARGV: observed count of those, how many to forget
--- Reply: how many went
+-- Removes the oldest jobs from the archive queue after the caller has archived them, unless another process removed
+-- some since the caller read them.
+-- KEYS: archive queue, number of jobs ever removed
+-- ARGV: observed number of removed jobs, number of jobs to remove
+-- Reply: number of removed jobs
 local ends, gone = unpack(KEYS)
 local observed, most = unpack(ARGV)
 if tonumber(redis.call('GET', gone) or 0) ~= tonumber(observed) then return 0 end

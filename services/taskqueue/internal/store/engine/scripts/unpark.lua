@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
--- Lets parked jobs of a group go: jobs that still wait as they were parked are due now. Whatever became of the others
--- meanwhile, they are forgotten here.
+-- Releases parked jobs of a group: jobs that still wait as they were parked are due now. Other jobs of the list have
+-- run or were moved meanwhile, and are only removed from it.
 -- KEYS: list of the group, groups, bell, 4 to 6 lanes of the channel, 7 to 9 their rings
--- ARGV: group, most
--- Reply: how many went
+-- ARGV: group, maximum number of jobs
+-- Reply: number of released jobs
 local STEPS = 250
 local parked, groups, bell = unpack(KEYS, 1, 3)
 local now, went = clock(), 0

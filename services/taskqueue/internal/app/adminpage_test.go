@@ -18,7 +18,7 @@ import (
 
 const adminToken = "a-token-of-the-queue-page"
 
-// adminPage calls the API of the queue's page.
+// adminPage sends a request to the API of the queue's page.
 func (p *process) adminPage(method, path, token, body string) (int, string) {
 	p.t.Helper()
 	q, err := http.NewRequestWithContext(p.t.Context(), method, "http://"+p.admin+"/queue-admin/"+path, strings.NewReader(body))

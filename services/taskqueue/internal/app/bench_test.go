@@ -10,7 +10,7 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 )
 
-// BenchmarkWebhooks is the whole service as a process: gRPC in batches of 200, real HTTP deliveries to a receiver
+// BenchmarkWebhooks measures the whole service as a process: gRPC in batches of 200, real HTTP deliveries to a receiver
 // in this process, fsync at every write.
 func BenchmarkWebhooks(b *testing.B) {
 	p := newProcess(b, "TASKQUEUE_OUTBOX_ENABLED=false")

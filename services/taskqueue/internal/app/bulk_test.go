@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// scheduleSMS schedules n messages far ahead.
+// scheduleSMS schedules n messages for a distant time.
 func (p *process) scheduleSMS(n int) (ids []string) {
 	p.t.Helper()
 	client, ctx := p.client()

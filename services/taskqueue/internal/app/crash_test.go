@@ -21,7 +21,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// volume is how many jobs the loops of crashes run through.
+// volume returns the number of jobs for the crash loops.
 func volume() int {
 	if os.Getenv("LAB_LONG_TESTS") == "1" {
 		return 100_000
@@ -29,7 +29,7 @@ func volume() int {
 	return 5_000
 }
 
-// tally counts deliveries by job, and which callback jobs told of each.
+// tally counts deliveries by job, and stores which callback jobs reported each.
 type tally struct {
 	*httptest.Server
 	mu    sync.Mutex // guards below
@@ -39,7 +39,7 @@ type tally struct {
 	total atomic.Int64
 }
 
-// newTally is a receiver that takes a while, so that kills hit deliveries under way.
+// newTally returns a receiver with slow responses, so that kills occur during deliveries.
 func newTally(t *testing.T, takes time.Duration) *tally {
 	r := &tally{sends: map[string]int{}, told: map[string]map[string]bool{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
@@ -99,7 +99,7 @@ func (p *process) enqueueMany(r *tally, n int) []string {
 	return ids
 }
 
-// leased lists the jobs that run now, by Redis.
+// leased returns the jobs that Redis has as running.
 func (p *process) leased() map[string]bool {
 	p.t.Helper()
 	client, set := p.redis.Client(), map[string]bool{}
@@ -152,7 +152,7 @@ func TestALoopOfKilledWorkersLosesNothingAndRepeatsOnlyWhatRan(t *testing.T) {
 	p.fsck()
 }
 
-// awaitIdle waits until nothing waits or runs any more.
+// awaitIdle waits until no job waits or runs.
 func (p *process) awaitIdle() {
 	p.t.Helper()
 	client := p.redis.Client()
@@ -162,7 +162,7 @@ func (p *process) awaitIdle() {
 	})
 }
 
-// fsck runs the verb of operators on the process's Redis.
+// fsck runs the operators' verb on the process's Redis.
 func (p *process) fsck() {
 	p.t.Helper()
 	if text, err := p.verb("fsck", nil); err != nil {
@@ -189,7 +189,7 @@ func TestEveryIDAnsweredIsThereAfterRedisWasKilledAgainAndAgain(t *testing.T) {
 				}
 				answer, err := client.Schedule(ctx, in)
 				if err != nil {
-					continue // refused: nothing was promised
+					continue // refused, so not acknowledged
 				}
 				mu.Lock()
 				accepted = append(accepted, answer.GetJobIds()...)
@@ -222,7 +222,7 @@ func TestEveryIDAnsweredIsThereAfterRedisWasKilledAgainAndAgain(t *testing.T) {
 	p.fsck()
 }
 
-// pause makes Redis hold back every write until it is resumed.
+// pause makes Redis block every write until it is resumed.
 func pause(t *testing.T, client *redis.Client) {
 	t.Helper()
 	if err := client.Do(t.Context(), "CLIENT", "PAUSE", "60000", "WRITE").Err(); err != nil {
@@ -237,7 +237,7 @@ func TestAKillBetweenTheDeliveryAndItsAckMakesOneCallback(t *testing.T) {
 	r := newTally(t, 0)
 	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if r.total.Load() == 0 {
-			pause(t, admin) // the ack of this delivery reaches Redis and is not run
+			pause(t, admin) // the settlement of this delivery reaches Redis and is blocked there
 		}
 		r.note(q, nil)
 	}))
@@ -269,7 +269,7 @@ func TestAKillRightAfterTheAckMakesOneCallback(t *testing.T) {
 	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, q *http.Request) {
 		body, _ := io.ReadAll(q.Body)
 		if tries.Add(1) == 1 {
-			<-q.Context().Done() // until the kill: the first process never learns that its callback arrived
+			<-q.Context().Done() // until the kill, so that the first process gets no response to its callback
 			return
 		}
 		r.note(q, body)

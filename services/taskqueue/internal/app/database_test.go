@@ -27,7 +27,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
-// wire forwards connections to the database, or cuts them.
+// wire forwards connections to the database, or closes them.
 type wire struct {
 	net.Listener
 	target string
@@ -87,7 +87,7 @@ func (w *wire) set(whole bool) {
 	}
 }
 
-// database is a migrated database behind a wire, with the settings of a process that uses it.
+// database returns a migrated database behind a wire, and the settings of a process that uses it.
 func database(t *testing.T) (*sql.DB, *wire, []string) {
 	t.Helper()
 	db, dsn := mysqltest.Open(t)
@@ -104,7 +104,7 @@ func database(t *testing.T) (*sql.DB, *wire, []string) {
 		t.Fatal(err)
 	}
 	w.set(true)
-	for range 2 { // migrating again changes nothing
+	for range 2 { // migrating is idempotent
 		if err := app.Migrate(t.Context(), cfg, slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestTheQueueWorksWithoutItsDatabaseAndCatchesUp(t *testing.T) {
 	}
 }
 
-// forget makes Redis lose the results, as their retention does.
+// forget deletes the results in Redis, as their expiry does.
 func (p *process) forget() {
 	p.t.Helper()
 	client := p.redis.Client()
@@ -185,7 +185,7 @@ func TestKillsOfArchivingProcessesLoseAndDoubleNothing(t *testing.T) {
 	p := newProcess(t, append(env, "TASKQUEUE_OUTBOX_ENABLED=false")...)
 	p.ready()
 	const jobs = 3000
-	ids := p.enqueueMany(r, jobs) // each has a callback, which is archived too
+	ids := p.enqueueMany(r, jobs) // each job has a callback, which is archived as well
 	for _, step := range []int{1, 1500, 3000} {
 		await.True(t, "archived jobs", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") >= step })
 		p.kill()
@@ -225,7 +225,7 @@ func TestRowsOfProvidersAreTakenWhileTheServiceRuns(t *testing.T) {
 	await.True(t, "the message at the provider", func() bool { return r.count() > 0 })
 }
 
-// One row without its secret stops neither the other channels nor, once the secret is there, its own messages.
+// A row without its secret affects no other channel. Once the secret exists, its own messages are sent as well.
 func TestARowWithoutItsSecretIsOutAloneUntilTheSecretComes(t *testing.T) {
 	t.Parallel()
 	db, _, env := database(t)

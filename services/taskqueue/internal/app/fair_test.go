@@ -14,14 +14,14 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 )
 
-// The floods below have the shape of the ones that once kept every other laboratory waiting, at a size for a test.
+// These floods once delayed all other laboratories; here they are smaller.
 const (
 	floodLab, otherLab = 1, 2
 	fairP95            = 2 * time.Second
 	rerunWithin        = 5 * time.Second
 )
 
-// flood enqueues n webhooks of a laboratory, spread over the URLs.
+// flood enqueues n webhooks of a laboratory, spread over urls.
 func (p *process) flood(lab int64, n int, urls ...string) {
 	p.t.Helper()
 	client, ctx := p.client()
@@ -37,7 +37,7 @@ func (p *process) flood(lab int64, n int, urls ...string) {
 	}
 }
 
-// clocked is a receiver that notes when each path came first.
+// clocked is a receiver that records when each path was first requested.
 type clocked struct {
 	*httptest.Server
 	mu sync.Mutex // guards at
@@ -64,7 +64,7 @@ func (c *clocked) arrival(path string) (time.Time, bool) {
 	return at, ok
 }
 
-// slow answers after d, or when the test ends.
+// slow returns a receiver that responds after d, or when the test ends.
 func slow(t *testing.T, d time.Duration) *httptest.Server {
 	quit := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func othersStayFast(t *testing.T, n int, urls ...string) {
 		path := "/" + strconv.Itoa(i)
 		began := now()
 		p.flood(otherLab, 1, other.URL+path)
-		p.flood(floodLab, 1, platform.URL+"/rerun"+path) // an automatic rerun of the very laboratory
+		p.flood(floodLab, 1, platform.URL+"/rerun"+path) // an automatic rerun of the same laboratory
 		await.True(t, "the other laboratory's delivery", func() bool { _, ok := other.arrival(path); return ok })
 		await.True(t, "the automatic rerun", func() bool { _, ok := platform.arrival("/rerun" + path); return ok })
 		at, _ := other.arrival(path)

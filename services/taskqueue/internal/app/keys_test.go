@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// keys are the keys of every shard that have this name.
+// keys returns the keys with this name on all shards.
 func keys(t testing.TB, client *redis.Client, name string) []string {
 	t.Helper()
 	list, err := client.Keys(t.Context(), "tq:{*}:"+name).Result()
@@ -19,7 +19,7 @@ func keys(t testing.TB, client *redis.Client, name string) []string {
 	return list
 }
 
-// paused pauses a target, as the process before did.
+// paused pauses a target, as an earlier process would have.
 func paused(t testing.TB, client *redis.Client, target engine.Target) {
 	t.Helper()
 	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// number sums the series of the processes' metrics that begin with a text.
+// number returns the sum of all series of the processes' metrics that begin with a text.
 func number(list []*process, series string) (sum int) {
 	pattern := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\d+)$`)
 	for _, p := range list {
@@ -26,7 +26,7 @@ func number(list []*process, series string) (sum int) {
 	return sum
 }
 
-// The alert QueueDatabaseAway is for a database that is unavailable, not for one that is switched off.
+// The alert QueueDatabaseAway is for an unavailable database, not for one that is turned off.
 func TestADatabaseThatIsOffIsNotUnavailable(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "TASKQUEUE_DB_ENABLED=false")
@@ -36,8 +36,8 @@ func TestADatabaseThatIsOffIsNotUnavailable(t *testing.T) {
 	}
 }
 
-// A receiver is down while two processes have three hundred jobs for it. Both pause it, no job is tried again by itself,
-// and when it is up again all are delivered after one of them tried.
+// A receiver is down while two processes have three hundred jobs for it. Both pause it and no job is retried by itself.
+// When the receiver recovers, all jobs are delivered after one of them tried.
 func TestAReceiverThatIsDownIsLeftAloneByEveryProcess(t *testing.T) {
 	t.Parallel()
 	const jobs = 300
@@ -68,7 +68,7 @@ func TestAReceiverThatIsDownIsLeftAloneByEveryProcess(t *testing.T) {
 	up.Store(true)
 	await.True(t, "the deliveries", func() bool { return sent.Load() == jobs })
 	t.Logf("asked %d times while it was down, %d claims for %d jobs", before, claims(), jobs)
-	if n := claims(); n > 3*jobs || before > 2*jobs/3 { // what was under way in both when the pause began
+	if n := claims(); n > 3*jobs || before > 2*jobs/3 { // jobs in progress in both processes when the pause began
 		t.Errorf("%d claims of %d jobs, asked %d times while it was down", n, jobs, before)
 	}
 	await.True(t, "the end of the pause", func() bool { return number(both, "taskqueue_receivers_paused") == 0 })

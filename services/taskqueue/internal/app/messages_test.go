@@ -10,13 +10,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/fcmtest"
 )
 
-// sqlBlock is a block of statements of a page.
+// sqlBlock matches a block of SQL statements in a page.
 var sqlBlock = regexp.MustCompile("(?s)\n```sql\n(.*?)\n```\n")
 
-// secretFile is a file of the Secret of the providers.
+// secretFile matches a file of the providers' Secret.
 var secretFile = regexp.MustCompile(`--from-file=(\w+)=`)
 
-// The rows of the page about messages are in force with the secrets that its commands make.
+// The rows in the page about messages are valid with the secrets that its commands create.
 func TestTheRowsOfTheHandbookAreInForce(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../../docs/messages.md")

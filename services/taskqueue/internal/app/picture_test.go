@@ -16,7 +16,7 @@ var (
 	firstStops   = regexp.MustCompile(`─► (\w+) ──`)
 )
 
-// The picture of a job's way names packages, files and types: each of them exists.
+// All packages, files and types in the picture of a job's way exist.
 func TestTheWayOfAJobInTheDesignNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	_, rest, _ := strings.Cut(documents.Read(t, "taskqueue.md"), "The way from a POST to a provider")

@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// process is one taskqueue that can be killed and started again.
+// process is a taskqueue process that can be killed and started again.
 type process struct {
 	t     testing.TB
 	redis *redistest.Server
@@ -86,7 +86,7 @@ func newProcessOn(t testing.TB, server *redistest.Server, env ...string) *proces
 		"TASKQUEUE_REDIS_HOST=" + host, "TASKQUEUE_REDIS_PORT=" + port, "TASKQUEUE_REDIS_CONNECTION_TYPE=standalone",
 		"TASKQUEUE_KV_HOST=" + host, "TASKQUEUE_KV_PORT=" + port, "TASKQUEUE_KV_CONNECTION_TYPE=standalone",
 		"TASKQUEUE_SERVICE_TOKEN_SECRET=" + serviceSecret, "TASKQUEUE_ALLOWED_HOSTS=127.0.0.1", "TASKQUEUE_DRAIN_DELAY_SECONDS=0",
-		"TASKQUEUE_DB_HOST=127.0.0.1", "TASKQUEUE_DB_PORT=" + portOf(freeAddr(t)), // no one is there: jobs do not need it
+		"TASKQUEUE_DB_HOST=127.0.0.1", "TASKQUEUE_DB_PORT=" + portOf(freeAddr(t)), // unused port: jobs need no database
 		"TASKQUEUE_LOG_JSON=false", "PATH=" + os.Getenv("PATH")}, env...)
 	t.Cleanup(p.kill)
 	p.start()
@@ -145,7 +145,7 @@ func (p *process) ready() {
 	})
 }
 
-// client calls as the gateway does for the platform's core.
+// client returns a gRPC client with the identity that the gateway uses for the platform's core.
 func (p *process) client() (taskqueuev1.TaskQueueServiceClient, context.Context) {
 	p.t.Helper()
 	conn, err := grpc.NewClient(p.grpc, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -160,7 +160,7 @@ func (p *process) client() (taskqueuev1.TaskQueueServiceClient, context.Context)
 	return taskqueuev1.NewTaskQueueServiceClient(conn), metadata.AppendToOutgoingContext(p.t.Context(), "authorization", "Bearer "+token)
 }
 
-// receiver keeps requests and when the last one came.
+// receiver stores requests and the time of the last one.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex // guards below
@@ -168,7 +168,7 @@ type receiver struct {
 	heads  []http.Header
 	last   time.Time
 	hang   bool
-	quit   chan struct{} // closed: hung requests are answered
+	quit   chan struct{} // closed to release requests that hang
 	once   sync.Once
 }
 

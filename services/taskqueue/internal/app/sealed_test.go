@@ -15,7 +15,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// stored is everything that the process's Redis holds as text, names and values.
+// stored returns the names and values of all keys in the process's Redis as text.
 func (p *process) stored() string {
 	p.t.Helper()
 	client, ctx := p.redis.Client(), p.t.Context()
@@ -29,7 +29,7 @@ func (p *process) stored() string {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		text, _ := client.Get(ctx, key).Result() // DUMP may compress it
+		text, _ := client.Get(ctx, key).Result() // DUMP could compress it
 		all.WriteString(key + dump + text)
 	}
 	return all.String()

@@ -21,8 +21,9 @@ import (
 
 func rawJSON(text string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(text)} }
 
-// TestACriticalPushGoesOutWhileACampaignFillsTheQuota schedules e-mails for the day after tomorrow until the laboratory
-// is refused. Its critical push is accepted and sent at once; the same push of another service is refused.
+// TestACriticalPushGoesOutWhileACampaignFillsTheQuota schedules e-mails for the day after tomorrow until the
+// laboratory's are rejected. Its critical push is accepted and sent at once; the same push of another service is
+// rejected.
 func TestACriticalPushGoesOutWhileACampaignFillsTheQuota(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "TASKQUEUE_LAB_BYTES=6000", "TASKQUEUE_DB_ENABLED=false")

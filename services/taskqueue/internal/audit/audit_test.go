@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// fixture is a queue with a way to damage it.
+// fixture is a queue with helpers that damage it.
 type fixture struct {
 	t      *testing.T
 	queue  *engine.Redis
@@ -129,7 +129,7 @@ func TestAQueueInEveryStateIsSound(t *testing.T) {
 	}
 }
 
-// damage breaks every rule once and returns what is expected.
+// damage breaks every rule once and returns the expected violations.
 func (b *fixture) damage() map[audit.Rule][]string {
 	b.t.Helper()
 	ctx, do := b.t.Context(), b.client
@@ -245,7 +245,7 @@ func sorted(list []string) map[string]int {
 	return out
 }
 
-// watcher keeps what the auditor counts.
+// watcher stores the counts of the auditor.
 type watcher struct {
 	checked int
 	found   map[audit.Rule]int

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// waiting counts the jobs that wait.
+// waiting returns the number of waiting jobs.
 func (a *site) waiting() (n int64) {
 	a.t.Helper()
 	depths, err := a.queue.Depths(a.t.Context(), 0)
@@ -57,7 +57,7 @@ func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T
 	}
 }
 
-// verbs are everything that users do with jobs, mappings and consent.
+// verbs returns all calls that users make about jobs, mappings and consents.
 func (a *site) verbs(id string) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"enqueue": func(ctx context.Context) error {
@@ -152,7 +152,7 @@ func asInstrument(t *testing.T, lab int64) context.Context {
 	return authn.NewContext(t.Context(), p)
 }
 
-// TestAnInstrumentSendsWebhooksAndNothingToPeople: a message in any place of the request refuses all of it.
+// In TestAnInstrumentSendsWebhooksAndNothingToPeople one message anywhere in a request makes the whole request fail.
 func TestAnInstrumentSendsWebhooksAndNothingToPeople(t *testing.T) {
 	t.Parallel()
 	a := open(t, grpcapi.AccessAuthenticated)
@@ -173,8 +173,8 @@ func TestAnInstrumentSendsWebhooksAndNothingToPeople(t *testing.T) {
 	a.enqueue(asInstrument(t, 12), hook())
 }
 
-// TestOnlyServicesNameTopicsOfThePlatform: a login could otherwise send a false critical result to the devices of another
-// laboratory.
+// TestOnlyServicesNameTopicsOfThePlatform prevents a login from sending a false critical result to the devices of
+// another laboratory.
 func TestOnlyServicesNameTopicsOfThePlatform(t *testing.T) {
 	t.Parallel()
 	a := open(t, grpcapi.AccessAuthenticated)
@@ -190,7 +190,7 @@ func TestOnlyServicesNameTopicsOfThePlatform(t *testing.T) {
 	a.enqueue(asUser(t, 12), &taskqueuev1.Task{Task: 3, TaskType: 1, Data: raw(`{"topic":"news","title":"hi"}`)})
 }
 
-// What an installation lacks is corrected by people: a service is told to come again, a user what is wrong.
+// Operators correct what an installation lacks: until then a service gets a temporary error, and a user the reason.
 func TestWhatAnInstallationLacksIsNoFaultOfAServicesTask(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -29,7 +29,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// site is the whole service below the transport, on the in-memory engine.
+// site is the whole service without its transport, on the in-memory engine.
 type site struct {
 	*grpcapi.Server
 	t       *testing.T
@@ -38,7 +38,7 @@ type site struct {
 	archive *shelf
 }
 
-// ledger keeps the last change.
+// ledger stores the last change.
 type ledger struct {
 	last consent.Change
 	err  error
@@ -49,7 +49,7 @@ func (l *ledger) Record(_ context.Context, c consent.Change) error {
 	return l.err
 }
 
-// shelf is an archive in memory.
+// shelf is an in-memory archive.
 type shelf struct {
 	records map[job.ID]*job.Record
 	err     error
@@ -70,7 +70,7 @@ func (targets) CheckPublic(raw string) error {
 
 func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 
-// uncounted counts nothing.
+// uncounted is an observer without metrics.
 type uncounted struct{}
 
 func (uncounted) Enqueued(job.Lane) {}
@@ -81,7 +81,7 @@ func open(t *testing.T, access grpcapi.Access) *site {
 	return openFor(t, access, "")
 }
 
-// openFor opens the queue to users with a permission.
+// openFor returns a site that is open to users with a permission.
 func openFor(t *testing.T, access grpcapi.Access, permission string) *site {
 	t.Helper()
 	q := enginetest.New(clock.System{}, engine.DefaultSettings())
@@ -92,7 +92,7 @@ func openFor(t *testing.T, access grpcapi.Access, permission string) *site {
 			name := named.Name
 			return lab != 12 || name == c.String()+"-of-12@lab.example"
 		},
-		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC)), Country: 91} // the times below are within a year of it
+		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC)), Country: 91} // at most a year before the times below
 	ledger, stored := &ledger{}, &shelf{}
 	s := &grpcapi.Server{Tasks: &submit.Acceptor{Queue: q, Checks: checks, IDs: ids, Observer: uncounted{}},
 		Jobs:     &manage.Jobs{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{}, IDs: ids},
@@ -136,13 +136,13 @@ func (a *site) info(ctx context.Context, id string) *taskqueuev1.JobInfoResponse
 	return out
 }
 
-// claimed is a job with its lease.
+// claimed is a job and the token of its lease.
 type claimed struct {
 	engine.Leased
 	token int64
 }
 
-// claim takes everything of the webhook channel.
+// claim claims all jobs of the webhook channel.
 func (a *site) claim() (jobs []claimed) {
 	a.t.Helper()
 	for shard := range job.Shards {
@@ -160,7 +160,7 @@ func (a *site) claim() (jobs []claimed) {
 	return jobs
 }
 
-// settle claims everything of the webhook channel and ends it with op.
+// settle claims all jobs of the webhook channel and ends them with op.
 func (a *site) settle(op engine.Op, state job.State) {
 	a.t.Helper()
 	for _, j := range a.claim() {
@@ -281,7 +281,7 @@ func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 func TestAccessSettings(t *testing.T) {
 	t.Parallel()
 	in := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}}
-	for access, want := range map[grpcapi.Access][3]string{ // anonymous, user, service
+	for access, want := range map[grpcapi.Access][3]string{ // results for anonymous callers, users, services
 		grpcapi.AccessAuthenticated: {"unauthenticated", "ok", "ok"}, grpcapi.AccessOpen: {"ok", "ok", "ok"}, grpcapi.AccessOff: {"forbidden", "forbidden", "ok"},
 	} {
 		a := open(t, access)
@@ -487,5 +487,5 @@ func TestAConsentIsRecordedAsSentForTheCallersLaboratory(t *testing.T) {
 	}
 }
 
-// later is a time to which a job may be moved.
+// later returns a time to which a job may be moved.
 func later() string { return now().AddDate(0, 6, 0).UTC().Format(task.TimeLayout) }

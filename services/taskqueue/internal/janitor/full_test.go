@@ -18,7 +18,7 @@ import (
 
 var errAway = errors.New("the database is unavailable")
 
-// switched is an archive that can be away and counts how often it took a job.
+// switched is an archive that can be unavailable and counts how often it got each job.
 type switched struct {
 	away  bool
 	taken map[job.ID]int
@@ -43,7 +43,7 @@ func (h *hands) Now() time.Time { return h.at }
 
 const bound = 200
 
-// press is a queue on a real Redis that delivers as fast as it may.
+// press is a queue on a real Redis whose jobs are delivered as fast as possible.
 type press struct {
 	*engine.Redis
 	t     *testing.T
@@ -64,7 +64,7 @@ func (p *press) enqueue(n int) error {
 	return err
 }
 
-// run delivers what may be claimed.
+// run delivers all jobs that may be claimed.
 func (p *press) run() {
 	p.t.Helper()
 	for {
@@ -87,7 +87,7 @@ func (p *press) run() {
 	}
 }
 
-// endedBytes is what ended jobs hold in Redis: the list of waiting ones, and the results.
+// endedBytes returns the bytes of finished jobs in Redis: the archive queue and the results.
 func endedBytes(t *testing.T, client *redis.Client) (total int64) {
 	t.Helper()
 	keys := append(client.Keys(t.Context(), "tq:{00}:r:*").Val(), "tq:{00}:ar")
@@ -110,7 +110,7 @@ func TestWhileTheArchiveIsAwayWhatEndedIsBoundedAndEverythingIsArchivedOnceAfter
 	p := &press{Redis: q, t: t, ids: job.NewGenerator(clock.System{})}
 	store, clk := &switched{away: true, taken: map[job.ID]int{}}, &hands{at: time.UnixMilli(1_790_000_000_000)}
 	a := &janitor.Archive{Queue: q, Store: store, Observer: archived{}, Clock: clk, Log: slog.New(slog.DiscardHandler), Age: time.Hour}
-	for range 10 { // ten times the bound is accepted, whatever the archive does
+	for range 10 { // ten times the limit is accepted, whatever the archive does
 		if err := p.enqueue(bound); err != nil {
 			t.Fatal(err)
 		}

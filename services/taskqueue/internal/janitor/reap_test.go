@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// manual is a clock that tests move.
+// manual is a clock that only the test moves.
 type manual struct {
 	mu sync.Mutex // guards at
 	at time.Time
@@ -38,7 +38,7 @@ type counter map[string]int
 
 func (c counter) Reaped(_ job.Channel, decision string) { c[decision]++ }
 
-// keeper is an archive that may be away.
+// keeper is an archive that may be unavailable.
 type keeper struct {
 	away bool
 	kept []job.ID
@@ -70,7 +70,7 @@ func open(t *testing.T) *world {
 	return &world{t: t, clock: clk, queue: enginetest.New(clk, engine.DefaultSettings()), ids: job.NewGenerator(clk), seen: counter{}}
 }
 
-// reap lets a new janitor work once.
+// reap runs a new janitor once.
 func (w *world) reap(cfg janitor.Config, k *keeper) {
 	w.t.Helper()
 	cfg.Every = time.Second
@@ -111,7 +111,7 @@ func (w *world) place(id job.ID) engine.Place {
 	return s[0].Place
 }
 
-// record is that of an ended job; nil: it did not end.
+// record returns the record of a finished job; nil: it has not finished.
 func (w *world) record(id job.ID) *job.Record {
 	w.t.Helper()
 	s, err := w.queue.Info(w.t.Context(), []job.ID{id})
@@ -133,7 +133,7 @@ func TestAJobThatKillsItsProcessAtOnceIsPoisonedAtTheFourthCrash(t *testing.T) {
 	w := open(t)
 	id, _ := w.claimed()
 	for crash := 1; crash <= 4; crash++ {
-		w.clock.add(16 * time.Second) // the lease runs out: the process died before it could renew
+		w.clock.add(16 * time.Second) // the lease expires, because the process died before it could renew it
 		w.reap(janitor.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20}, nil)
 		if r := w.record(id); (r != nil) != (crash == 4) || (r != nil && (r.State != job.Failed || r.Reason != "poisoned")) {
 			t.Errorf("crash %d: record %+v", crash, r)

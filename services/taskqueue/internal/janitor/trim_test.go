@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// die runs a job of a laboratory that fails for good.
+// die runs a job of a laboratory that fails permanently.
 func (w *world) die(lab int64, size, shard int) job.ID {
 	w.t.Helper()
 	id := w.ids.Next(shard, job.Lane{Channel: job.SMS, Priority: job.High})
@@ -40,7 +40,8 @@ func (w *world) kept(ids []job.ID) (n int) {
 	return n
 }
 
-// A laboratory whose receiver is broken has thousands of failed jobs; the few of another one stay, though they are older.
+// A laboratory with a broken receiver has thousands of dead letters; the few of another laboratory are kept, although
+// they are older.
 func TestNobodyPushesOutWhatAnotherLaboratoryMayRetry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -56,7 +57,7 @@ func TestNobodyPushesOutWhatAnotherLaboratoryMayRetry(t *testing.T) {
 			few = append(few, w.die(1, 10, 3))
 		}
 		for i := range 1000 {
-			many = append(many, w.die(2, c.size, i/600*7)) // the limits are of all shards together
+			many = append(many, w.die(2, c.size, i/600*7)) // the limits apply to all shards together
 		}
 		w.reap(c.cfg, nil)
 		if kept := w.kept(few); kept != len(few) {

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// A provider that failed, and that no one asks any more because the day is over, is not one that is still unavailable:
-// its mark is removed before the alert QueueProviderPaused, after ten minutes.
+// A provider that failed and has no more traffic in the evening is not unavailable: its pause is deleted before the
+// alert QueueProviderPaused would fire after ten minutes.
 func TestAMarkThatNoOneTriesIsGoneBeforeItsAlert(t *testing.T) {
 	t.Parallel()
 	const to, alertAfter = job.Destination("via:sms first"), 10 * time.Minute
@@ -20,7 +20,7 @@ func TestAMarkThatNoOneTriesIsGoneBeforeItsAlert(t *testing.T) {
 			w := open(t)
 			j := janitor.New(janitor.Config{}, janitor.Deps{Queue: w.queue, Observer: w.seen, Clock: w.clock, RedisTime: w.clock,
 				IDs: w.ids, Roll: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler)})
-			if err := j.Reap(t.Context()); err != nil { // leads from now on
+			if err := j.Reap(t.Context()); err != nil { // makes it the leader
 				t.Fatal(err)
 			}
 			for failed := time.Duration(0); failed <= failing; failed += time.Minute {

@@ -134,7 +134,7 @@ func TestTheRuleOfCrashCounting(t *testing.T) {
 	}
 	ran := job.Evidence{}
 	for crash := 1; crash <= 4; crash++ {
-		ran.Renewed = crash == 2 // whether or not it ran long enough for a renewal
+		ran.Renewed = crash == 2 // with and without a renewal
 		var decision job.Expiry
 		decision, ran = job.DecideExpiry(ran)
 		if want := crash == 4; (decision == job.ExpirePoison) != want {

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// desk is the use cases on the in-memory engine.
+// desk is a Jobs on the in-memory engine.
 type desk struct {
 	*manage.Jobs
 	t     *testing.T
@@ -110,7 +110,7 @@ func TestAMoveHasTheHorizonOfASchedule(t *testing.T) {
 	}
 }
 
-// overriding is a queue on which someone overrides the job before each of the first moves.
+// overriding is a queue in which each of the first moves finds the job overridden.
 type overriding struct {
 	*enginetest.Model
 	left int

@@ -57,7 +57,7 @@ func TestWhatIsDueIsMeasuredApartFromWhatIsScheduledAndWhatEnded(t *testing.T) {
 	}
 }
 
-// values are the gauges and counters of a registry, by name and values of labels.
+// values returns the gauges and counters of a registry by name and label values.
 func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()

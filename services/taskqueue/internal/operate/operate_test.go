@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// queue is an engine that can be operated.
+// queue is an engine with all operations for operators.
 type queue interface {
 	operate.Queue
 	manage.Managing
@@ -31,7 +31,7 @@ type queue interface {
 	Lease() time.Duration
 }
 
-// desk is the use cases on one engine.
+// desk holds the operators' commands on one engine.
 type desk struct {
 	*operate.Operator
 	t     *testing.T
@@ -64,7 +64,7 @@ func newDesk(t *testing.T, q queue) *desk {
 
 func now() time.Time { return clock.System{}.Now() }
 
-// later is a time that jobs of these tests are created before.
+// later returns a time after the creation of all jobs of these tests.
 func later() int64 { return now().Add(time.Minute).UnixMilli() }
 
 // enqueue adds n jobs of a laboratory, due in some time.
@@ -102,7 +102,7 @@ func (d *desk) end(c job.Channel, lab int64, n int, op engine.Op, state job.Stat
 	return ids
 }
 
-// all applies an action to its end and counts.
+// all repeats an action until it is complete and returns the numbers of jobs and of steps.
 func (d *desk) all(x operate.Order) (done, steps int) {
 	d.t.Helper()
 	for x.Operator = "a.rao"; ; steps++ {
@@ -117,7 +117,7 @@ func (d *desk) all(x operate.Order) (done, steps int) {
 	}
 }
 
-// search finds all and returns the ids.
+// search returns the ids of all jobs that match.
 func (d *desk) search(x operate.Order) (ids []job.ID) {
 	d.t.Helper()
 	for {
@@ -213,7 +213,7 @@ func TestNothingIsDeletedThatTheArchiveDoesNotHave(t *testing.T) {
 	})
 }
 
-// vanishing lists a job before all others that no longer exists when it is read.
+// vanishing lists one more job, which no longer exists when it is read.
 type vanishing struct {
 	queue
 	gone job.ID
@@ -279,7 +279,7 @@ func TestOneJobsLifeNamesOriginsOnly(t *testing.T) {
 	})
 }
 
-// claims counts what reaches the engine.
+// claims counts the claims that reach the engine.
 type claims struct {
 	worker.Queue
 	doubts []bool
@@ -291,7 +291,7 @@ func (c *claims) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, 
 	return engine.Claim{}, c.fail
 }
 
-// know reads what is paused, as the loop does.
+// know reads the pauses, as the service's loop does.
 func know(t *testing.T, p *operate.Pauses) {
 	t.Helper()
 	if err := p.RunOnce(t.Context()); err != nil {

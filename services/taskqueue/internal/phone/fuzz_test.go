@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
 
-// A number that was read is the same number when its international form is read again, by any of its spellings.
+// Parsing the international form of a number, in any notation, returns the same number.
 func FuzzAnInternationalNumberStaysAsItIs(f *testing.F) {
 	f.Add(91, "9812345678")
 	f.Add(91, "09812345678")

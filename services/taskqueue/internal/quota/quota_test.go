@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// TestNoFlowUsesThePartOfAnother fills one flow of a laboratory after the other. With a small quota an urgent notice
-// fits all the same.
+// TestNoFlowUsesThePartOfAnother fills the flows of a laboratory one after another. With a small quota an urgent notice
+// still fits.
 func TestNoFlowUsesThePartOfAnother(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int64]map[job.Flow]int64{

@@ -78,7 +78,7 @@ func TestAKeyIsRotatedByAddingAFileAndTheOldOneOpensUntilItIsRemoved(t *testing.
 		t.Fatal(err)
 	}
 	after := sealed(one)
-	if err := other.Open(copyOf(after)); err != nil { // a process that has not looked yet looks now
+	if err := other.Open(copyOf(after)); err != nil { // a process without the new key reads the keys again
 		t.Errorf("the new key: %v", err)
 	}
 	if err := one.Open(copyOf(before)); err != nil {

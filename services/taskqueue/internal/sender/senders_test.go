@@ -14,7 +14,7 @@ import (
 
 var errAway = errors.New("the database is unavailable")
 
-// table is the rows, or away.
+// table returns the rows, or an error.
 type table struct {
 	rows []sender.Rule
 	away bool
@@ -89,7 +89,7 @@ func TestTheRulesOutliveTheDatabaseAndTheProcess(t *testing.T) {
 	}
 }
 
-// TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed: an empty list allows nothing.
+// In TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed an empty list allows no sender.
 func TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed(t *testing.T) {
 	t.Parallel()
 	rows := &table{rows: []sender.Rule{

@@ -39,7 +39,7 @@ func accepting(t *testing.T) (*submit.Acceptor, *engine.Redis) {
 	return &submit.Acceptor{Queue: q, Checks: checks, IDs: generator(), Observer: anywhere{}}, q
 }
 
-// Joins race with the moment at which the window fires: whatever id a caller got was delivered exactly once.
+// Joins race with the moment at which the window's job is due: every id that a caller gets is delivered exactly once.
 func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	t.Parallel()
 	s, q := accepting(t)
@@ -85,7 +85,7 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	}
 }
 
-// toWindow is a webhook of a window; empty: of none.
+// toWindow returns a webhook task of a window; empty: without a window.
 func toWindow(at, window string) task.Submission {
 	return task.Submission{Task: 4, Type: 2, Data: []byte(`{"url":"https://a.example/"}`), Due: at,
 		WindowKey: window, LogTag: window}
@@ -104,11 +104,11 @@ func isClosed(stop <-chan struct{}) bool {
 	}
 }
 
-// drain claims and settles until stop is closed and nothing is left.
+// drain claims and settles jobs until stop is closed and none is left.
 func drain(ctx context.Context, t *testing.T, q *engine.Redis, stop <-chan struct{}, seen func(job.ID)) {
-	shard := engine.ShardOf("window\x0012") // of the laboratory's windows
+	shard := engine.ShardOf("window\x0012") // the shard of the laboratory's windows
 	for turn := 1; ctx.Err() == nil; turn++ {
-		last := isClosed(stop) // asked before the claim: what came in meanwhile is claimed by another turn
+		last := isClosed(stop) // checked before the claim, so that jobs accepted meanwhile are claimed in another turn
 		c, err := q.Claim(ctx, engine.ClaimRequest{Shard: shard, Channel: job.Webhook, Max: 10, Turn: turn})
 		if err != nil {
 			t.Error(err)
@@ -165,8 +165,8 @@ func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// A request with windows is accepted on its owner's shard, another one where its key's hash says: the same key twice is
-// a mistake of the caller that both must show, whichever comes first.
+// A request with windows is accepted on the shard of its owner, another one on the shard of its key. The same key for
+// both is a mistake of the caller, and must be a conflict in either order.
 func TestAKeyNamesOneRequestWithWindowsOrWithout(t *testing.T) {
 	t.Parallel()
 	s, _ := accepting(t)

@@ -35,15 +35,15 @@ func checks() *submit.Checks {
 
 func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
 
-// never is the time of a task that names none, where none must be named.
+// never marks a task without a time, where it must have none.
 const never = "never"
 
-// check checks a task of a user.
+// check validates a task of a user.
 func check(index int, s task.Submission) (submit.Planned, []apperr.Field) {
 	return checks().Check(index, s, s.Due == never, user())
 }
 
-// The documented table, written a second time.
+// The documented table, repeated here.
 func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
 	t.Parallel()
 	const sms = `{"contact":919812345678,"message":"hi"}`
@@ -204,7 +204,8 @@ func TestHeadersOfDataWinAndReservedOnesAreDropped(t *testing.T) {
 	}
 }
 
-// TestOnlyCriticalNoticesAreUrgent submits a report's push as every kind of caller, and each part of the rule changed.
+// TestOnlyCriticalNoticesAreUrgent submits a report's push as every kind of caller, and with each part of the rule
+// changed.
 func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
 	t.Parallel()
 	const push = `{"topic":"news","title":"t"}`
@@ -250,8 +251,8 @@ func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
 	}
 }
 
-// A number without a code goes to the country that was the default when its task was accepted, whatever the setting is when
-// it is sent. Where there is no default, a bare number could be of another country: 9812345678 with a plus is Iran's.
+// A number without a calling code goes to the default country at the time when its task is accepted, whatever the
+// setting is when it is sent. Without a default it could be of several countries: 9812345678 with a plus is Iran's.
 func TestTheCountryOfANumberIsDecidedWhenItsTaskIsAccepted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -265,7 +266,7 @@ func TestTheCountryOfANumberIsDecidedWhenItsTaskIsAccepted(t *testing.T) {
 		{91, `{"contact":7911123456,"countryCode":44,"message":"x"}`, "+447911123456"},
 		{0, `{"contact":"+91 98123 45678","message":"x"}`, "+919812345678"},
 		{0, `{"contact":"00919812345678","message":"x"}`, "+919812345678"},
-		{0, `{"contact":9812345678,"countryCode":"+091","message":"x"}`, ""}, // a code is digits
+		{0, `{"contact":9812345678,"countryCode":"+091","message":"x"}`, ""}, // a calling code has only digits
 		{0, `{"contact":9812345678,"message":"x"}`, ""},
 		{0, `{"contact":919812345678,"message":"x"}`, ""},
 		{1, `{"contact":9812345678.5,"message":"x"}`, ""},

@@ -8,7 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// The stub of targets takes what is no URL. What a user may send is JSON of a bounded size that names no address of the platform itself, whatever was written.
+// The targets of this test accept any text that is no URL. A user's task is JSON of limited size without an address of
+// the platform, whatever the user sends.
 func FuzzAUsersTaskIsBoundedAndLeadsOutside(f *testing.F) {
 	f.Add(4, 2, []byte(`{"url":"https://a.example/","args":{"n":1},"isBody":1}`), "https://a.example/done")
 	f.Add(4, 1, []byte(`{"url":"http://gateway:8091/x"}`), "")
@@ -27,7 +28,7 @@ func FuzzAUsersTaskIsBoundedAndLeadsOutside(f *testing.F) {
 		var hook struct {
 			URL string `json:"url"`
 		}
-		_ = json.Unmarshal(p.Body.Data, &hook) // other tasks have none
+		_ = json.Unmarshal(p.Body.Data, &hook) // other tasks have no URL
 		for _, raw := range []string{hook.URL, subscribe} {
 			if u, err := url.Parse(raw); err == nil && (targets{}).IsInternal(u) {
 				t.Errorf("accepted the address %q", raw)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The arguments of a webhook reach its query, and change nothing else of where it goes.
+// The arguments of a webhook are added to its query, and change nothing else in its URL.
 func FuzzArgumentsReachTheQuery(f *testing.F) {
 	f.Add("https://a.example/x?y=1#z", []byte(`{"n":1,"y":null,"list":[1, 2]}`))
 	f.Add("https://a.example/x?%zz", []byte(`{"a&b=c":"#?&"}`))

@@ -17,8 +17,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// BenchmarkEndToEnd is enqueue in batches of 250 and running through a real pump with a handler that does
-// nothing, result records included, append-only file with fsync at every write.
+// BenchmarkEndToEnd enqueues in batches of 250 and runs the jobs through a real fetcher with an empty handler,
+// including result records, with an append-only file that is synced at every write.
 func BenchmarkEndToEnd(b *testing.B) {
 	for _, fsync := range []string{"everysec", "always"} {
 		b.Run("appendfsync_"+fsync, func(b *testing.B) { endToEnd(b, fsync) })

@@ -13,13 +13,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// shifted is the clock of a machine that is wrong.
+// shifted is a clock with a constant error.
 type shifted time.Duration
 
 func (s shifted) Now() time.Time { return clock.System{}.Now().Add(time.Duration(s)) }
 
-// Redis's clock may be hours ahead of the processes' or behind: a one-time password is delivered all the same, a retry comes
-// after seconds, and what is told of both is of one clock.
+// Redis's clock may be hours ahead of the processes' clocks or behind: a one-time password is delivered all the same, a
+// retry comes after seconds, and all reported times are of one clock.
 func TestADifferenceOfTheClocksChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{2 * time.Hour, -2 * time.Hour} {

@@ -16,7 +16,7 @@ func TestADoubtThatMayBeRepeatedIsRetriedAndEndsUnknownOnlyAfterTheLastRetry(t *
 	t.Parallel()
 	silence := job.RepeatableDoubt("no_answer", "The mail server did not answer after the complete message")
 	for name, c := range map[string]struct {
-		silent int32 // attempts without an answer
+		silent int32 // attempts that get no response
 		want   job.State
 		runs   int32
 	}{
@@ -41,13 +41,13 @@ func TestADoubtThatMayBeRepeatedIsRetriedAndEndsUnknownOnlyAfterTheLastRetry(t *
 	}
 }
 
-// What a mail server takes later is offered for hours, however few retries the task has; a task without retries is not.
+// A mail that the server defers is retried for hours, however few retries the task has; a task without retries is not.
 func TestAFailureWithPatienceIsRetriedBeyondTheNumberOfRetries(t *testing.T) {
 	t.Parallel()
 	later := job.Retryable("smtp_4xx", "The mail server answered 450 to the recipient")
 	later.Patience = 4 * time.Hour
 	for name, c := range map[string]struct {
-		taken time.Duration // when it is taken
+		taken time.Duration // when the server accepts it
 		retry int
 		want  job.State
 	}{
@@ -74,7 +74,7 @@ func TestAFailureWithPatienceIsRetriedBeyondTheNumberOfRetries(t *testing.T) {
 	}
 }
 
-// The dead of a laboratory are trimmed by its flow: one that is refused a retry because someone cancelled it is one of them.
+// Dead letters are trimmed by flow. One that could not be retried because it was cancelled counts as well.
 func TestAJobThatWasSentAndCancelledIsAmongTheDeadOfItsLaboratory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

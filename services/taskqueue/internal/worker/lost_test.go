@@ -15,10 +15,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// deaf drops what a pump says to the queue, as a partition would.
+// deaf drops calls of a fetcher to the queue, as a network partition would.
 type deaf struct {
 	worker.Queue
-	claim, bodies, renew, settle func() bool // whether this answer is lost; nil: never
+	claim, bodies, renew, settle func() bool // reports whether this reply is lost; nil: never
 }
 
 func (d *deaf) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Claim, error) {
@@ -63,7 +63,7 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 		}
 		w.start(func(context.Context, worker.Delivery) (job.Result, error) {
 			runs.Add(1)
-			pass(31200 * time.Millisecond) // ends while a renewal is unanswered
+			pass(31200 * time.Millisecond) // the handler ends while a renewal is unanswered
 			return job.Result{HTTPStatus: 200}, nil
 		})
 		id := w.enqueue(&job.Body{Retry: 3, Subscribe: "https://a.example/s"})
@@ -86,7 +86,7 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 
 func TestALostReplyOfAClaimCostsOneLeaseAndNothingElse(t *testing.T) {
 	t.Parallel()
-	const losses = 9 // more often than crashes would be forgiven, and more than there are places
+	const losses = 9 // more than the crash limit, and more than there are slots
 	for name, lose := range map[string]func(d *deaf, lost func() bool){
 		"the leases": func(d *deaf, lost func() bool) { d.claim = lost },
 		"the bodies": func(d *deaf, lost func() bool) { d.bodies = lost },
@@ -106,7 +106,7 @@ func TestALostReplyOfAClaimCostsOneLeaseAndNothingElse(t *testing.T) {
 					return job.Result{HTTPStatus: 200}, nil
 				})
 				id := w.enqueue(&job.Body{Task: 4})
-				pass(losses * 19 * time.Second) // a lease, the reaper's turn, its delay
+				pass(losses * 19 * time.Second) // a lease, the reaper's interval, its delay
 				if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 1 || r.Attempts != 1 {
 					t.Errorf("runs %d, record %+v", runs.Load(), r)
 				}
@@ -116,7 +116,7 @@ func TestALostReplyOfAClaimCostsOneLeaseAndNothingElse(t *testing.T) {
 	}
 }
 
-// loading is an engine that does not take settlements at first, like a Redis that reads its file.
+// loading is an engine that rejects settlements at first, like a Redis that is loading its file.
 type loading struct {
 	worker.Queue
 	until time.Time

@@ -18,8 +18,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// The second of three parts is refused for now, then for good; someone revives the job, and then all are taken. The first
-// part is sent once, whether or not the attempts are traced.
+// The second of three parts fails temporarily, then permanently. An operator revives the job, and then all parts are
+// accepted. The first part is sent only once, whether or not the attempts are traced.
 func TestPartsThatWereSentAreNotSentAgainByARetryNorAfterARevival(t *testing.T) {
 	t.Parallel()
 	for name, tracers := range map[string]trace.TracerProvider{"not traced": nil, "traced": noop.NewTracerProvider()} {
@@ -34,7 +34,7 @@ func TestPartsThatWereSentAreNotSentAgainByARetryNorAfterARevival(t *testing.T) 
 				case 1:
 					return half, job.Retryable("http_5xx", "away")
 				case 2:
-					return job.Result{Sent: true}, job.Permanent("http_4xx", "refused") // nothing new to tell
+					return job.Result{Sent: true}, job.Permanent("http_4xx", "refused") // without progress
 				}
 				return job.Result{Sent: true}, nil
 			}), tracers)
@@ -69,7 +69,7 @@ func TestAPaidSendThatIsInterruptedByAStopIsNeverRepeated(t *testing.T) {
 				return job.Result{}, err
 			}
 			sends++
-			<-ctx.Done() // the provider never answers
+			<-ctx.Done() // the provider never responds
 			return job.Result{Sent: true}, job.Doubt("no_answer", "no one knows")
 		})
 		id := w.enqueue(&job.Body{Task: 1, Retry: 3, Data: []byte(`{}`)})

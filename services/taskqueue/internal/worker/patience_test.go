@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// A server takes the mail later, and is restarted in between.
+// The server defers a mail, and is restarted in between.
 func TestPatienceOutlivesOneFailureOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	later := job.Retryable("smtp_4xx", "The mail server answered 450 to the recipient")

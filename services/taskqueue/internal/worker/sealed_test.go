@@ -57,7 +57,7 @@ func TestASealedJobIsOpenForItsHandlerAloneAndWaitsForAMissingKey(t *testing.T) 
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, string(d.Body.Data))
-			d.Body.Data = []byte(`{"otp":"135790","sent":1}`) // as a channel notes its progress
+			d.Body.Data = []byte(`{"otp":"135790","sent":1}`) // a channel stores its progress in this way
 			return job.Result{}, job.Retryable("network", "no answer")
 		})
 		b := &job.Body{Retry: 3, Data: []byte(`{"otp":"135790"}`)}

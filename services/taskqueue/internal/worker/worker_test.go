@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// world is one pump and one reaper on the in-memory engine, inside a bubble of virtual time.
+// world is one fetcher and one reaper on the in-memory engine, in virtual time.
 type world struct {
 	t     *testing.T
 	queue *enginetest.Model
@@ -30,7 +30,7 @@ type world struct {
 	seen  observer
 	wrap  func(worker.Queue) worker.Queue
 	seals *seal.Ring
-	alone bool // no reaper: no one takes expired leases away
+	alone bool // no reaper: expired leases stay
 }
 
 type handle func(ctx context.Context, d worker.Delivery) (job.Result, error)
@@ -126,7 +126,7 @@ func (w *world) record(id job.ID) *job.Record {
 
 func now() time.Time { return clock.System{}.Now() }
 
-// pass lets virtual time go by.
+// pass lets virtual time pass.
 func pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	<-timer.C
@@ -271,7 +271,7 @@ func TestACancelRequestEndsARunningJobAsCancelledNeverInRetry(t *testing.T) {
 
 func TestACancelRequestAfterTheRequestWasSentEndsAsUnknownNeverAsCancelled(t *testing.T) {
 	t.Parallel()
-	for _, late := range []bool{false, true} { // the request comes while the handler runs, or just before the settlement
+	for _, late := range []bool{false, true} { // cancelled while it runs, or just before the settlement
 		synctest.Test(t, func(t *testing.T) {
 			w := begin(t, func(ctx context.Context, _ worker.Delivery) (job.Result, error) {
 				if !late {
@@ -328,7 +328,7 @@ func TestLowPriorityKeepsItsShareUnderEndlessHighLoad(t *testing.T) {
 			return job.Result{HTTPStatus: 200}, nil
 		})
 		w.flood(job.Low, 300)
-		for range 20 { // six of the eight places, which is what one flow may hold, do 60 a second; the high lane never runs dry
+		for range 20 { // six of eight slots, the most for one flow, do 60 jobs a second; the high lane is never empty
 			w.flood(job.High, 100)
 			w.flood(job.Moderate, 20)
 			pass(time.Second)
@@ -356,8 +356,8 @@ func (w *world) flood(p job.Priority, n int) {
 	}
 }
 
-// The provider of a one-time password is unavailable for an hour: anyone who asked for it is told when it is too late, not when the
-// provider is back.
+// The provider of a one-time password is unavailable for an hour. The caller is informed when the password expires, not
+// when the provider recovers.
 func TestAParkedPasswordEndsWhenItExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

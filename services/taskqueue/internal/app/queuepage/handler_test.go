@@ -26,7 +26,7 @@ import (
 
 const token = "a-token-for-the-tests-of-the-page"
 
-// site is the page on the in-memory engine, and its log.
+// site is the page on the in-memory engine, with its log.
 type site struct {
 	*httptest.Server
 	t   *testing.T
@@ -36,7 +36,7 @@ type site struct {
 	queue *enginetest.Model
 }
 
-// open serves the page over n scheduled SMS of laboratory 12, whose texts are secrets.
+// open serves the page for n scheduled SMS of laboratory 12, with secret texts.
 func open(t *testing.T, tokens string, payloads bool, n int) *site {
 	t.Helper()
 	ids, queue := job.NewGenerator(clock.System{}), enginetest.New(clock.System{}, engine.DefaultSettings())
@@ -104,7 +104,7 @@ func TestEveryCallNeedsTheToken(t *testing.T) {
 	}
 }
 
-// unreachable is a queue whose Redis does not answer.
+// unreachable is a queue whose Redis does not respond.
 type unreachable struct{ *enginetest.Model }
 
 func (unreachable) Depths(context.Context, int) (engine.Depths, error) {
@@ -240,7 +240,7 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 		if code != 200 || !strings.Contains(body, want) || !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d %v", path, code, header)
 		}
-		body = strings.ReplaceAll(body, "http://www.w3.org/2000/svg", "") // a name, not an address
+		body = strings.ReplaceAll(body, "http://www.w3.org/2000/svg", "") // a namespace, not an address
 		if strings.Contains(body, "http://") || strings.Contains(body, "https://") || strings.Contains(body, "innerHTML") {
 			t.Errorf("%s reaches elsewhere", path)
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// passing counts the deliveries that pass, by second.
+// passing counts the deliveries that were allowed, by second.
 type passing struct {
 	pacer     *pace.Pacer
 	perSecond float64
@@ -24,7 +24,7 @@ type passing struct {
 
 	mu     sync.Mutex // guards passed and last
 	passed map[int]int
-	last   map[int64]time.Duration // of each laboratory
+	last   map[int64]time.Duration // by laboratory
 }
 
 func (p *passing) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
@@ -38,7 +38,7 @@ func (p *passing) Handle(ctx context.Context, d worker.Delivery) (job.Result, er
 	return job.Result{Sent: true}, nil
 }
 
-// flood lets n deliveries of laboratory 1 and then some of laboratory 2 wait for one gateway.
+// flood enqueues n deliveries of laboratory 1 and then some of laboratory 2 for one gateway.
 func flood(t *testing.T, n, others int, perSecond float64, d time.Duration) (p *passing, ended, claims int) {
 	t.Helper()
 	p = &passing{pacer: pace.New(ratelimit.NewLocal(clock.System{})), perSecond: perSecond, begun: time.Now(),
@@ -55,7 +55,8 @@ func flood(t *testing.T, n, others int, perSecond float64, d time.Duration) (p *
 	return p, states[job.Finished], claims
 }
 
-// A campaign waits for a gateway that takes twenty a second; what another laboratory sends meanwhile does not wait behind it.
+// A campaign waits for a gateway that accepts twenty messages a second; messages of another laboratory do not wait
+// behind it.
 func TestADestinationGetsItsRateAndLaboratoriesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestOneTimePasswordsFindAPlaceBesideACampaign(t *testing.T) {
 	})
 }
 
-// TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate has a campaign use what it may of each rate.
+// In TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate a campaign uses all that it may of each rate.
 func TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []float64{2, 3, 4, 5, 20} {

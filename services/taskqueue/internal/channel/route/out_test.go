@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// The only row is out, and then the database is unavailable, so that no read repeats it.
+// The only row is invalid, and then the database is unavailable, so that no read of the rows extends the pause.
 func TestWhatWaitsForARowIsNotAskedAgainAndAgainWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -20,13 +20,13 @@ func TestWhatWaitsForARowIsNotAskedAgainAndAgainWhileTheDatabaseIsAway(t *testin
 		b.use(t, Row{Channel: "email", Provider: "a"})
 		const minutes = 20
 		_, claims := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(3), minutes*time.Minute)
-		if claims > messages*(minutes+1) { // one a minute each is plenty
+		if claims > messages*(minutes+1) { // at most one claim a minute for each message
 			t.Errorf("%d claims of %d messages in %d minutes", claims, messages, minutes)
 		}
 	})
 }
 
-// A provider is back after an outage, while another row is out.
+// A provider recovers from an outage while another row is invalid.
 func TestARowThatIsOutHoldsBackNothingOfTheOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +41,7 @@ func TestARowThatIsOutHoldsBackNothingOfTheOthers(t *testing.T) {
 		b.use(t, Row{Channel: "email", Provider: "a"}, Row{Channel: "email", Provider: "out", Position: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		go func() { // as the service reads the rows
+		go func() { // reads the rows as the service does
 			for ctx.Err() == nil {
 				b.set.tell(ctx, b.set.Rows(), b.set.Rows())
 				time.Sleep(15 * time.Second)
@@ -60,7 +60,7 @@ func TestARowThatIsOutHoldsBackNothingOfTheOthers(t *testing.T) {
 	})
 }
 
-// A mail server answers the complete message after eight minutes.
+// A mail server replies to the complete message after eight minutes.
 func TestAHandlerHasTheTenMinutesOfAMailServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

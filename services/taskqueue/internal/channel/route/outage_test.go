@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	outage   = 150 * time.Second // longer than all retries of a task together
+	outage   = 150 * time.Second // longer than all retries of a task take
 	messages = 200
 )
 
-// A mail server is down for two and a half minutes. With retries every message arrives; without retries at most as
-// many fail as were requested of the server during the outage.
+// A mail server is down for two and a half minutes. With retries every message arrives; without retries no more fail
+// than were sent to the server during the outage.
 func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	t.Parallel()
 	for _, retry := range []int{0, 3} {
@@ -37,7 +37,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 			ended, claims := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(retry), 20*time.Minute)
 			t.Logf("retry %d: %d requests during the outage; %d finished, %d failed", retry, asked, ended[job.Finished], ended[job.Failed])
 			t.Logf("%.1f claims each", float64(claims)/messages)
-			if claims > 3*messages { // one to learn of the pause, one to be sent, and the trials
+			if claims > 3*messages { // one that learns of the pause, one that is sent, and the trials
 				t.Errorf("retry %d: %d claims", retry, claims)
 			}
 			maxFailed := 0
@@ -51,7 +51,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	}
 }
 
-// A provider that never recovers: anyone who asked is told, within the retries' delays and a quarter of an hour.
+// A provider never recovers: the callers are informed within the delays of the retries and a quarter of an hour.
 func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	})
 }
 
-// A gateway asks for five minutes. No one asks it meanwhile, each waiting job is claimed once, and all arrive.
+// A gateway asks for five minutes. No request is made meanwhile, each waiting job is claimed once, and all arrive.
 func TestAProviderThatAsksForTimeGetsItFromAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// eximConfig keeps every message in the queue. The answer to a recipient follows from its local part.
+// eximConfig keeps every message in the queue. The local part of a recipient selects the reply.
 const eximConfig = `spool_directory = DIR/spool
 log_file_path = DIR/%slog
 pid_file_path = DIR/pid
@@ -77,7 +77,7 @@ all:
   file = DIR/inbox
 `
 
-// exim is a real mail server.
+// exim is a real mail server in a process.
 type exim struct {
 	t    *testing.T
 	dir  string
@@ -87,8 +87,8 @@ type exim struct {
 // startExim starts the Exim that devstack fetches.
 func startExim(t *testing.T) *exim {
 	t.Helper()
-	counterpart.Command(t, "exim")       // skips
-	dir, err := os.MkdirTemp("", "exim") //nolint:usetesting // t.TempDir is closed to the user that a root's Exim becomes
+	counterpart.Command(t, "exim")       // skips the test when Exim is missing
+	dir, err := os.MkdirTemp("", "exim") //nolint:usetesting // Exim may run as a user who cannot read t.TempDir
 	if err == nil {
 		err = os.Chmod(dir, 0o777)
 	}
@@ -109,7 +109,7 @@ func (e *exim) command(args ...string) *exec.Cmd {
 	return counterpart.Command(e.t, "exim", append([]string{"-C", filepath.Join(e.dir, "exim.conf")}, args...)...)
 }
 
-// knows makes the server take greylisted recipients.
+// knows makes the server accept greylisted recipients.
 func (e *exim) knows() {
 	e.t.Helper()
 	if err := os.WriteFile(filepath.Join(e.dir, "known"), nil, 0o644); err != nil {
@@ -117,7 +117,7 @@ func (e *exim) knows() {
 	}
 }
 
-// accepted returns the recipients of each message that the server has taken, and how many messages.
+// accepted returns the recipients of the messages that the server accepted, and the number of messages.
 func (e *exim) accepted() (recipients string, messages int) {
 	e.t.Helper()
 	out, err := e.command("-bpu").Output()
@@ -175,7 +175,7 @@ func TestEximAnswersAndWhatTheMailBecomes(t *testing.T) {
 	}
 }
 
-// The patient has the message at once and gets no second one when the copy is taken.
+// The patient gets the message at once, and no second one when the server accepts the copy.
 func TestEximTakesAGreylistedCopyLater(t *testing.T) {
 	t.Parallel()
 	e := startExim(t)
@@ -194,7 +194,8 @@ func TestEximTakesAGreylistedCopyLater(t *testing.T) {
 	}
 }
 
-// The server has the message and its reply never comes: the mail may have been sent, and is not sent again by itself.
+// The server has the message, but its reply never arrives: the mail may have been sent and is not sent again
+// automatically.
 func TestEximsLostReplyIsDoubt(t *testing.T) {
 	t.Parallel()
 	e := startExim(t)

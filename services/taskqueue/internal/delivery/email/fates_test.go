@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// One has the message, one is refused, one is told to wait and then refused.
+// One recipient gets the message, one is rejected, one is deferred and then rejected.
 func TestTheResultNamesEveryRecipientWithoutTheMessageAndARetryAsksAgain(t *testing.T) {
 	t.Parallel()
 	refused := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such"}

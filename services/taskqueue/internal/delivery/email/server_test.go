@@ -19,24 +19,24 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// script says how the server answers; nil members mean yes.
+// script defines the replies of the server; nil members accept.
 type script struct {
 	mail, data error
 	rcpt       map[string]error
 	hangUp     bool          // close the connection after the complete message
-	mute       bool          // read the message and never answer
-	slow       time.Duration // before the answer to the complete message
-	login      bool          // demand authentication
+	mute       bool          // read the message and never reply
+	slow       time.Duration // delay of the reply to the complete message
+	login      bool          // require authentication
 	tls        *tls.Config
 	implicit   bool
 }
 
-// received is one accepted transaction.
+// received is one message that the server accepted.
 type received struct {
 	from string
 	to   []string
 	text []byte
-	utf8 bool // SMTPUTF8 was asked for
+	utf8 bool // the client requested SMTPUTF8
 }
 
 // server is an SMTP server in this process.
@@ -73,7 +73,7 @@ func serve(t *testing.T, s script) *server {
 	t.Cleanup(func() {
 		close(b.done)
 		_ = server.Close()
-		_ = listener.Close() // unknown to a server that has not begun to serve
+		_ = listener.Close() // not known to a server that has not started
 		<-stopped
 	})
 	return b
@@ -92,7 +92,7 @@ func (b *server) accepted() []received {
 	return b.list
 }
 
-// take makes the server take a recipient from now on.
+// take makes the server accept a recipient from now on.
 func (b *server) take(to string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +172,7 @@ func reply(code int, a, b, c int) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{a, b, c}, Message: "as the test says"}
 }
 
-// certificate is self-signed for 127.0.0.1; roots trust it.
+// certificate returns a self-signed certificate for 127.0.0.1, and roots that trust it.
 func certificate(t *testing.T) (config *tls.Config, roots *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -64,8 +64,8 @@ type google struct {
 
 	mu      sync.Mutex
 	grants  int
-	refuse  bool             // no access token
-	says    map[string]reply // by token; sent when absent
+	refuse  bool             // issue no access token
+	says    map[string]reply // responses by token; success when there is none
 	bodies  []string
 	targets []string
 	log     bytes.Buffer
@@ -136,7 +136,7 @@ func (g *google) say(token string, r reply) {
 	g.says[token] = r
 }
 
-// took returns who was sent to since the last call.
+// took returns the tokens that were sent to since the last call.
 func (g *google) took() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +169,7 @@ func (g *google) provider(t *testing.T) *push.Provider {
 
 func body(data string) *job.Body { return &job.Body{Task: 3, TaskType: 1, Data: []byte(data)} }
 
-// fcm is an error of FCM with its code.
+// fcm returns an error response of FCM.
 func fcm(status int, code, field, after string) reply {
 	return reply{status: status, after: after, body: fmt.Sprintf(`{"error":{"code":%d,"status":"X","details":[
 		{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":%q}]},
@@ -316,7 +316,7 @@ func TestTheAccessTokenIsFetchedOncePerLife(t *testing.T) {
 		t.Errorf("%d grants, %v", g.grants, err)
 	}
 	g.mu.Lock()
-	g.grants = 7 // the token we hold is not accepted any more
+	g.grants = 7 // the access token in use is no longer accepted
 	g.mu.Unlock()
 	if err := send(); provider.Outcome(err) != "retry" {
 		t.Errorf("an access token that ended early: %v", err)

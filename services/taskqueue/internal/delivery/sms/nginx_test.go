@@ -44,7 +44,7 @@ http {
 }
 `
 
-// startNginx starts the nginx that devstack fetches, in front of upstream.
+// startNginx starts the nginx that devstack downloads, as a proxy for upstream, and returns its address.
 func startNginx(t *testing.T, upstream string) string {
 	t.Helper()
 	dir, ports := t.TempDir(), freeport.Some(t, 2)
@@ -58,7 +58,7 @@ func startNginx(t *testing.T, upstream string) string {
 	return "http://" + at
 }
 
-// answers is a gateway behind the proxy.
+// answers is the handler of a gateway behind the proxy.
 func answers(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/json")
@@ -82,7 +82,7 @@ func answers(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A gateway answers about the message, and a proxy before it only about the request.
+// A gateway's response is about the message, a proxy's only about the request.
 func TestNginxBeforeAGatewayAndWhatTheSMSBecomes(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(answers))
@@ -99,7 +99,7 @@ func TestNginxBeforeAGatewayAndWhatTheSMSBecomes(t *testing.T) {
 		{"/away", "ready", "unknown"}, // 502, which does not tell whether it has it
 		{"/busy", "ready", "sent"},
 		{"/busy", "ready", "retry"},      // 429
-		{"/dropped", "ready", "unknown"}, // the proxy closes without an answer
+		{"/dropped", "ready", "unknown"}, // the proxy closes the connection without a response
 		{"/moved", "ready", "elsewhere"},
 		{"/json", strings.Repeat("x", 2<<10), "permanent"}, // 413
 	} {

@@ -28,12 +28,12 @@ func (f fixed) Now() time.Time { return time.Time(f) }
 
 const jobID = job.ID("00201KABCDEFGHJKMNPQRSTVWXYZ0")
 
-// seen is one request that the fake provider got.
+// seen is one request that the fake provider received.
 type seen struct {
 	Method, Path, Query, Auth, Kind, Body string
 }
 
-// api is a provider's API in this process; it answers as the test says.
+// api is a provider's API in this process, with the responses that the test sets.
 type api struct {
 	*httptest.Server
 
@@ -231,7 +231,7 @@ func TestALostAnswerIsDoubtAndTheRequestIsNotRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.Handle(t.Context(), delivery(otp)); err != nil { // leaves a connection that could be used again
+		if _, err := g.Handle(t.Context(), delivery(otp)); err != nil { // leaves an open connection for the next request
 			t.Fatal(err)
 		}
 		a.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// receiverOf answers each request with the bytes that reply returns for its path, and closes the connection; an empty
-// reply closes it after the request was read.
+// receiverOf starts a receiver that responds with the bytes of reply for the path and closes the connection. For an
+// empty reply it closes the connection after reading the request.
 func receiverOf(t *testing.T, replies map[string]string) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -47,7 +47,7 @@ func answerRaw(conn net.Conn, replies map[string]string) {
 	_, _ = io.WriteString(conn, replies[request.URL.Path])
 }
 
-// The status line says what the receiver did; what becomes of the body after it changes nothing.
+// The status line is the receiver's result, whatever happens to the body after it.
 func TestTheStatusDecidesWhateverBecomesOfTheBody(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 60)
@@ -75,7 +75,7 @@ func TestTheStatusDecidesWhateverBecomesOfTheBody(t *testing.T) {
 	}
 }
 
-// A person who reads why a webhook failed knows where to look: at the address, the certificate, or the receiver's program.
+// The reason of a failed webhook shows whether to check the address, the certificate or the receiver's program.
 func TestWhyThereIsNoAnswerIsToldApart(t *testing.T) {
 	t.Parallel()
 	listening := receiverOf(t, map[string]string{"/closes": "", "/speaks": "SSH-2.0-OpenSSH_9.2\r\n",

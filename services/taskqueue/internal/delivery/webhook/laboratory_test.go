@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// A laboratory writes a request freely and sends it to a receiver of another one. The receiver takes it neither for the
-// platform's nor for the other laboratory's, whether its secret is the global one or a row of its own.
+// A laboratory can write any request to a receiver of another one. The signature must not verify as the platform's or
+// the other laboratory's, whether the receiver's secret is the global one or a row of its own.
 func TestALaboratorysRequestPassesForNobodyElses(t *testing.T) {
 	t.Parallel()
 	const plain, listed, agreed = "https://plain.example.com", "https://listed.example.com", "https://agreed.example.com"

@@ -34,19 +34,19 @@ import (
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// received is one request as the receiver saw it.
+// received is one request at the receiver.
 type received struct {
 	Method, Path, Query, Body string
 	Header                    http.Header
 }
 
-// fixture is a sender in front of one receiver.
+// fixture is a sender with one receiver.
 type fixture struct {
 	*httptest.Server
 	t      *testing.T
 	sender *webhook.Sender
 
-	mu       sync.Mutex // guards below
+	mu       sync.Mutex // guards the fields below
 	seen     []received
 	recorded []mailbox.Message
 }
@@ -232,7 +232,7 @@ func TestSignaturesAreStandardWebhooksOverTheExactBytes(t *testing.T) {
 	}
 }
 
-// The vector of the Standard Webhooks specification.
+// The test vector of the Standard Webhooks specification.
 func TestTheSpecificationsVector(t *testing.T) {
 	t.Parallel()
 	signer, err := webhook.NewSigner(secret + ", whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
@@ -390,7 +390,8 @@ func TestAPausedReceiverPostponesAndNeverFailsAJobWithoutARequest(t *testing.T) 
 	}
 }
 
-// A receiver that asks for a minute gets it, from the laboratory and for the kind of path that asked.
+// A receiver that asks for a pause of a minute gets it, but only for the laboratory and the kind of path of the
+// request.
 func TestWhatAsksForTimeIsLeftAloneAndNothingBesideIt(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, false, func(w http.ResponseWriter, r *http.Request) {

@@ -17,7 +17,7 @@ import (
 	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 )
 
-// rows is a table whose database may be away.
+// rows is a table in a database that may be unavailable.
 type rows struct {
 	list []Subscriber
 	err  error
@@ -31,7 +31,7 @@ func whsec(filler string) string {
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
 
-// signed is a request that the signer of a receiver signed now.
+// signed returns headers signed with the signer of a receiver at this moment.
 func signed(t *testing.T, s *Subscribers, lab int64, origin string) http.Header {
 	t.Helper()
 	h := http.Header{}
@@ -43,7 +43,7 @@ func signed(t *testing.T, s *Subscribers, lab int64, origin string) http.Header 
 	return h
 }
 
-// accepts asks the independent library of Standard Webhooks.
+// accepts reports whether the reference library of Standard Webhooks accepts the signature.
 func accepts(t *testing.T, secret string, h http.Header) bool {
 	t.Helper()
 	receiver, err := standardwebhooks.NewWebhook(secret)
@@ -84,7 +84,7 @@ func TestAReceiversSecretIsRotatedWithoutARejectedRequest(t *testing.T) {
 	}
 }
 
-// The text of a key of another kind must not become a shared secret.
+// A key of another type must not be used as a shared secret.
 func TestAnEd25519KeyIsRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := NewSigner("whsk_" + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "," + whsec("o")); err == nil {

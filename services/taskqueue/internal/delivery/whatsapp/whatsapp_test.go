@@ -28,7 +28,7 @@ type fixed time.Time
 
 func (f fixed) Now() time.Time { return time.Time(f) }
 
-// graph is the interface in this process; it answers each request with the next reply, then with success.
+// graph is the Graph interface in this process. It responds with the queued replies, then with success.
 type graph struct {
 	*httptest.Server
 
@@ -197,7 +197,7 @@ func TestARetrySendsOnlyTheFilesThatAreLeft(t *testing.T) {
 	}
 }
 
-// ledger is a Consent whose answers the test sets.
+// ledger is a Consent whose result the test sets.
 type ledger struct {
 	allowed map[string]bool
 	err     error

@@ -25,7 +25,8 @@ import (
 
 const masters = 3
 
-// openCluster makes a cluster of three masters, each with so many replicas, and an engine on it. The masters come first.
+// openCluster starts a cluster of three masters, each with that many replicas, and an engine on it. nodes has the
+// masters first.
 func openCluster(t *testing.T, replicas int, set engine.Settings) (q *engine.Redis, nodes []*redistest.Server) {
 	t.Helper()
 	var addrs, buses, names []string
@@ -66,7 +67,7 @@ func ask(t *testing.T, node *redistest.Server, command ...any) {
 	}
 }
 
-// whole returns what is missing until every node knows all others and all slots are served.
+// whole returns an error until every node knows all others and all slots are served.
 func whole(ctx context.Context, nodes []*redistest.Server) error {
 	for i, node := range nodes {
 		text, err := node.Client().ClusterInfo(ctx).Result()
@@ -80,7 +81,7 @@ func whole(ctx context.Context, nodes []*redistest.Server) error {
 	return nil
 }
 
-// copied returns what is missing until each master has so many replicas that have all of its data.
+// copied returns an error until each master has that many replicas with all of its data.
 func copied(ctx context.Context, nodes []*redistest.Server, replicas int) error {
 	for i, node := range nodes {
 		text, err := node.Client().Info(ctx, "replication").Result()
@@ -91,7 +92,7 @@ func copied(ctx context.Context, nodes []*redistest.Server, replicas int) error 
 	return nil
 }
 
-// checkSlots makes sure that the keys of a shard are on one slot and that the nodes share the shards evenly.
+// checkSlots checks that the keys of a shard are in one slot and that the nodes share the shards evenly.
 func checkSlots(t *testing.T, nodes []*redistest.Server) {
 	t.Helper()
 	slots := map[string]int64{}
@@ -226,14 +227,14 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 	checkSlots(t, nodes)
 }
 
-// Three masters of a cluster with a replica each carry the queue, and one dies under load: its shards wait for the replica,
-// the others continue, and whatever was acknowledged is there.
+// One of three masters dies under load. Its shards wait until its replica is master, the others continue, and every
+// acknowledged job is still there.
 func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	t.Parallel()
 	set := engine.DefaultSettings()
 	set.WaitReplicas = 1
 	q, nodes := openCluster(t, 1, set)
-	var mu sync.Mutex // guards what follows
+	var mu sync.Mutex // guards accepted and later
 	var accepted []job.ID
 	later := map[int]bool{} // shards that accepted something after the death
 	dead := make(chan struct{})
@@ -249,7 +250,7 @@ func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 					return
 				}
 				got, err := q.Enqueue(load, batch)
-				if err != nil { // nothing was promised
+				if err != nil { // the job was not acknowledged
 					_ = lifecycle.Pause(load, 20*time.Millisecond)
 					continue
 				}
@@ -276,7 +277,7 @@ func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	t.Logf("%d jobs acknowledged and found, %d of %d shards went on", jobs, shards, job.Shards)
 }
 
-// findAll returns which of the jobs is not in its lane.
+// findAll returns an error for a job that is not in its lane.
 func findAll(ctx context.Context, q *engine.Redis, ids []job.ID) error {
 	for part := range slices.Chunk(ids, 500) {
 		list, err := q.Info(ctx, part)

@@ -20,7 +20,7 @@ func TestEveryAcceptedJobIsThereAfterRedisWasKilled(t *testing.T) {
 	q := open(t, server.Addr, 0, engine.DefaultSettings())
 	accepted := enqueueUntilItFails(t, q, 2000, server.Kill)
 	server.Restart()
-	await.Nil(t, "the connection", func() error { // the pool looks once a second
+	await.Nil(t, "the connection", func() error { // the pool checks once a second
 		_, err := q.Info(t.Context(), accepted[:1])
 		return err
 	})
@@ -29,7 +29,7 @@ func TestEveryAcceptedJobIsThereAfterRedisWasKilled(t *testing.T) {
 	}
 }
 
-// someJobs is a batch of twenty.
+// someJobs returns a batch of twenty jobs.
 func someJobs() (engine.Batch, error) { return someJobsOn(0) }
 
 func someJobsOn(shard int) (engine.Batch, error) {
@@ -52,8 +52,8 @@ func enqueueSome(ctx context.Context, q *engine.Redis) ([]job.ID, error) {
 	return accepted.IDs, err
 }
 
-// enqueueUntilItFails enqueues from eight goroutines, calls breakIt when so many jobs are accepted, and returns what was
-// accepted until each of them met an error.
+// enqueueUntilItFails enqueues from eight goroutines and calls breakIt once that many jobs are accepted. It returns the
+// jobs that were accepted until each goroutine got an error.
 func enqueueUntilItFails(t *testing.T, q *engine.Redis, enough int, breakIt func()) []job.ID {
 	t.Helper()
 	var mu sync.Mutex // guards accepted

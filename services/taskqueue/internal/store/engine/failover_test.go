@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// pairOfServers is a master with a replica that has all of its data, and a sentinel.
+// pairOfServers starts a master, a replica that has all of its data, and a sentinel.
 func pairOfServers(t *testing.T) (master *redistest.Server, sentinel string) {
 	t.Helper()
 	master = redistest.Start(t, "--repl-diskless-sync-delay", "0", "--min-replicas-to-write", "0")
@@ -71,7 +71,7 @@ func TestWhatWasAcknowledgedIsDeliveredAfterTheMastersDeath(t *testing.T) {
 	}
 }
 
-// A repeat whose script finds its work done must wait for the copies too.
+// A repeated batch whose jobs exist already must also wait for the replicas.
 func TestARepeatedBatchIsNotAcceptedBeforeItIsCopied(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// largest remembers the longest answer of a script, of its texts alone.
+// largest stores the size of the longest script reply, counting texts only.
 type largest struct{ bytes atomic.Int64 }
 
 func (l *largest) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -41,7 +41,7 @@ func (l *largest) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Reading many large jobs is many short calls: between them others get their turn.
+// Many large jobs are read in many short calls, so that other clients of Redis are served in between.
 func TestALookAtManyLargeJobsNeverHoldsRedisForLong(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr, MaxRetries: -1})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Lua rounds 16-digit numbers when it turns them into text, and a fencing token has 16 digits.
+// Lua rounds 16-digit numbers when it converts them to text, and fencing tokens have 16 digits.
 func TestScriptsNeverTurnNumbersIntoTextOrUseUndeclaredKeys(t *testing.T) {
 	t.Parallel()
 	banned := map[string]*regexp.Regexp{

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// pair drives Redis and the model with the same operations and compares every answer.
+// pair runs the same operations on Redis and on the model and compares all results.
 type pair struct {
 	t       *rapid.T
 	base    *testing.T
@@ -30,7 +30,7 @@ type pair struct {
 	tokens  map[job.ID][2]int64 // last known token on Redis and on the model
 	keys    *job.Generator
 	claimNo int
-	last    [2]int64 // tokens of the last claim whose answer was not lost
+	last    [2]int64 // tokens of the last claim whose reply was not lost
 	doubt   bool
 }
 
@@ -78,7 +78,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 	})
 }
 
-// tick separates operations by a millisecond on both clocks, so that due times order them the same way.
+// tick advances both clocks by at least a millisecond, so that due times order operations in the same way.
 func (p *pair) tick(d time.Duration) {
 	ctx, cancel := context.WithTimeout(p.base.Context(), d)
 	defer cancel()
@@ -220,7 +220,7 @@ func (p *pair) resolve(t *rapid.T) {
 	}
 }
 
-// archive takes some ends, and forgets those of them that are not kept dead.
+// archive removes some jobs from the archive queue and deletes their results, except dead letters.
 func (p *pair) archive(t *rapid.T) {
 	most := rapid.IntRange(1, 8).Draw(t, "ends")
 	a, errA := p.redis.OldestEnds(p.base.Context(), 0, most)
@@ -247,7 +247,7 @@ func (p *pair) unpark(t *rapid.T) {
 	p.equal("unpark", x, y, errX, errY)
 }
 
-// hold pauses a destination, tries it or frees it.
+// hold pauses a destination, tries it or ends its pause.
 func (p *pair) hold(t *rapid.T) {
 	const to, long = job.Destination("to:12 a"), time.Hour
 	p.tick(2 * time.Millisecond)
@@ -266,7 +266,7 @@ func (p *pair) hold(t *rapid.T) {
 	p.equal("held", len(a.Held), len(b.Held), errA, errB)
 }
 
-// reap waits until every lease has run out on both clocks; renewals may have pushed some far ahead.
+// reap waits until every lease has expired on both clocks, also leases that were renewed for long.
 func (p *pair) reap(*rapid.T) {
 	p.tick(propertySettings().Lease + 3*time.Millisecond)
 	a, errA := p.redis.Expired(p.base.Context(), 0, job.Webhook, 100)
@@ -322,7 +322,7 @@ func (p *pair) check(*rapid.T) {
 	p.audit()
 }
 
-// depths compares what does not depend on the clocks.
+// depths compares the values that do not depend on the clocks.
 func (p *pair) depths() {
 	a, errA := p.redis.Depths(p.base.Context(), 0)
 	b, errB := p.model.Depths(p.base.Context(), 0)
@@ -334,7 +334,8 @@ func (p *pair) depths() {
 	p.equal("depths", a, b, errA, errB)
 }
 
-// audit asks the auditor, which sees every key; a lease that was renewed far ahead is this test's own doing.
+// audit runs the invariant check, which reads every key. Leases that end too late are ignored, because this test renews
+// them so.
 func (p *pair) audit() {
 	report, err := audit.CheckShard(p.base.Context(), p.redis, 0)
 	if err != nil {

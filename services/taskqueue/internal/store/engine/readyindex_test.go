@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// waiting enqueues one job of each of so many laboratories.
+// waiting enqueues one job for each of that many laboratories.
 func waiting(t testing.TB, q *engine.Redis, labs int, due time.Time) {
 	t.Helper()
 	ids := job.NewGenerator(clock.System{})
@@ -28,7 +28,7 @@ func waiting(t testing.TB, q *engine.Redis, labs int, due time.Time) {
 	}
 }
 
-// commands counts what scripts call, by the server's own statistics.
+// commands returns how often scripts called each command, by the server's statistics.
 func commands(t testing.TB, client *redis.Client, do func()) (calls int) {
 	t.Helper()
 	if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
@@ -55,7 +55,8 @@ func atoi(text string) (n int) {
 	return n
 }
 
-// What is due tomorrow costs nothing today, neither a claim nor a measurement, however many laboratories have such jobs.
+// Jobs that are due tomorrow cost nothing today, neither in a claim nor in a measurement, however many laboratories
+// have such jobs.
 func TestJobsOfTomorrowCostAClaimNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -125,7 +126,7 @@ func TestFlowsThatTheReadyIndexLacksAreFoundAgain(t *testing.T) {
 	}
 }
 
-// What one process measured of the bytes that wait is known to all, and forgotten when no one measures any more.
+// The bytes that one process measured are visible to all, and expire when no process measures any more.
 func TestTheBytesOfFlowsAreToldToAllProcesses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

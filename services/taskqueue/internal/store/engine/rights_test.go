@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// setUser is the documented statement.
+// setUser returns the documented ACL statement.
 func setUser(password string) []string {
 	rights := append([]string{"ACL", "SETUSER", "queue", "on", ">" + password, "~" + engine.Keys, "resetchannels", "-@all"}, engine.Rights()...)
 	return rights
 }
 
-// restricted starts a Redis whose user queue has the documented rights, less some and with more.
+// restricted starts a Redis whose user queue has the documented rights with the given changes.
 func restricted(t *testing.T, change ...string) *redistest.Server {
 	t.Helper()
 	server := redistest.Start(t, "--databases", "64", "--lazyfree-lazy-expire", "yes")
@@ -32,7 +32,7 @@ func restricted(t *testing.T, change ...string) *redistest.Server {
 	return server
 }
 
-// asQueue makes an engine that is the user queue.
+// asQueue returns an engine that connects as the user queue.
 func asQueue(t *testing.T, server *redistest.Server, db int, set engine.Settings) *engine.Redis {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DB: db, MaxRetries: -1, Username: "queue", Password: "secret", DisableIdentity: true})
@@ -43,7 +43,7 @@ func asQueue(t *testing.T, server *redistest.Server, db int, set engine.Settings
 
 func TestAUserWithExactlyTheDocumentedRightsRunsTheWholeEngine(t *testing.T) {
 	t.Parallel()
-	server := restricted(t, "+select") // a database for each part of the suite
+	server := restricted(t, "+select") // each part of the suite uses another database
 	databases := make(chan int, 64)
 	for db := range 64 {
 		databases <- db

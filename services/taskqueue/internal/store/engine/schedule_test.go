@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// One stall of the disk under other tests makes the jobs of that moment late, so the tail is logged here and judged
-// by the benchmarks; the median tells a schedule that polls.
+// A single stall of the disk under other tests makes some jobs late. The tail is therefore only logged here, and
+// checked by the benchmarks; the median shows whether scheduled jobs are polled.
 func TestScheduledJobsStartOnTimeAndNeverEarly(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

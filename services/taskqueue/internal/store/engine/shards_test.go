@@ -14,8 +14,8 @@ import (
 func TestDataOfAnotherNumberOfShardsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		counter string         // of claims, of a queue that noted nothing
-		noted   map[string]any // by previous versions
+		counter string         // claim counter of a queue without a stored number
+		noted   map[string]any // stored by previous versions
 		refused bool
 	}{
 		"an empty Redis":                      {},
@@ -38,7 +38,7 @@ func TestDataOfAnotherNumberOfShardsAreRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for range 2 { // the second start finds what the first one noted
+			for range 2 { // the second start reads what the first one stored
 				g := engine.NewGate(open(t, server.Addr, 0, engine.DefaultSettings()), engine.Fast, func([]string) {})
 				if err := g.Check(t.Context()); errors.Is(err, engine.ErrOtherShards) != c.refused || (err != nil) != c.refused {
 					t.Fatalf("refused %v: %v", c.refused, err)

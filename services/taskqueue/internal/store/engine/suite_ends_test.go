@@ -33,7 +33,7 @@ func ends(b *fixture) {
 		b.t.Errorf("ends (-want +got):\n%s", diff)
 	}
 	later := b.fail(webhook)
-	for try, want := range []bool{true, false} { // the second is someone slower, or a repeat after a lost reply
+	for try, want := range []bool{true, false} { // the second is another process, or a repeat after a lost reply
 		if went, err := b.Queue.TrimEnds(b.t.Context(), 0, first); went != want || err != nil {
 			b.t.Errorf("try %d: %v, %v", try, went, err)
 		}
@@ -75,7 +75,7 @@ func forgetting(b *fixture) {
 		}
 	}
 	b.wantPlace(finished, engine.PlaceNone)
-	b.wantPlace(failed, engine.PlaceResult) // retryTask may still want it
+	b.wantPlace(failed, engine.PlaceResult) // kept for retryTask
 	b.wantPlace(waiting, engine.PlaceLane)
 	if err := b.Queue.ForgetResults(b.t.Context(), nil); err != nil {
 		b.t.Error(err)
@@ -126,7 +126,7 @@ func pausedFlows(b *fixture) {
 	}
 }
 
-// acceptFlow adds a webhook of a flow.
+// acceptFlow enqueues a webhook of a flow.
 func (b *fixture) acceptFlow(flow job.Flow) job.ID {
 	b.t.Helper()
 	id := b.id(webhook)

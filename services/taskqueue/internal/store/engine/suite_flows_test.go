@@ -29,7 +29,7 @@ func flows(c engine.Claim) map[job.Flow]int {
 	return got
 }
 
-// turns: a flow with a backlog takes turns with the others, whichever came first.
+// A flow with a backlog takes turns with the others, whichever was enqueued first.
 func turns(b *fixture) {
 	flood, small, old := job.LabFlow(1), job.LabFlow(2), job.Flow(0)
 	b.enqueueFlow(webhook, flood, 900)
@@ -39,7 +39,7 @@ func turns(b *fixture) {
 	b.enqueueFlow(webhook, small, 5)
 	q := engine.ClaimRequest{Channel: job.Webhook, Max: 1}
 	got := map[job.Flow]int{}
-	for range 9 { // one at a time: each in turn
+	for range 9 { // claims of one job: each flow in turn
 		claim, err := b.Queue.Claim(b.t.Context(), q)
 		if err != nil {
 			b.t.Fatal(err)
@@ -54,7 +54,7 @@ func turns(b *fixture) {
 	}
 }
 
-// limits: flows at their limits leave the places to others, and the claim reports that they wait.
+// Flows at their limits leave slots to others, and the claim reports that they have ready jobs.
 func limits(b *fixture) {
 	flood, small := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, flood, 100)
@@ -93,7 +93,7 @@ func (b *fixture) wantFlows(c engine.Claim, want map[job.Flow]int) {
 	}
 }
 
-// keepsFlow: a job that is moved, retried, revived or released waits in its own line again, at its own time.
+// A job that is moved, retried, revived or released stays in its flow, at its own time.
 func keepsFlow(b *fixture) {
 	flow := job.LabFlow(7)
 	b.enqueueFlow(webhook, flow, 1)
@@ -121,7 +121,7 @@ func keepsFlow(b *fixture) {
 	b.wantFlows(b.claim(job.Webhook, 5), map[job.Flow]int{flow: 1})
 }
 
-// flowLimit: a flow that reached its limit is refused as a whole, the others are not.
+// A flow at its limit is rejected completely; others are not.
 func flowLimit(b *fixture) {
 	full, other := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, full, 1499)
@@ -138,7 +138,7 @@ func flowLimit(b *fixture) {
 	b.enqueueFlow(webhook, other, 10)
 }
 
-// fullLaboratory: who has its part of the memory gets nothing new in, and the first answer to a repeat and a join.
+// A laboratory that used up its memory gets no new jobs, but repeats and joins succeed.
 func fullLaboratory(b *fixture) {
 	flow := job.LabFlow(1)
 	first := engine.Batch{IdempotencyKey: "first", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
@@ -166,7 +166,7 @@ func fullLaboratory(b *fixture) {
 	}
 }
 
-// passwordLimit: one-time passwords have places of their own, and a hundredth of the laboratory's part.
+// One-time passwords have a reserve of their own: a hundredth of the laboratory's limit.
 func passwordLimit(b *fixture) {
 	b.enqueueFlow(webhook, job.OTPFlow(1), 15)
 	over := engine.Batch{IdempotencyKey: "over", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
@@ -176,7 +176,7 @@ func passwordLimit(b *fixture) {
 	}
 }
 
-// urgentLimit fills the part of a laboratory and the one of its passwords: urgent notices still have a part.
+// When a laboratory has used up its limit and that of its passwords, urgent notices still have their own.
 func urgentLimit(b *fixture) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 1000)
 	b.enqueueFlow(webhook, job.LabFlow(1), 500)
@@ -191,7 +191,7 @@ func urgentLimit(b *fixture) {
 	}
 }
 
-// laneReserve has two laboratories fill a lane of 2,000 jobs: urgent notices and passwords find room until it is full.
+// Two laboratories fill a lane of 2,000 jobs: urgent notices and passwords are accepted until it is completely full.
 func laneReserve(b *fixture) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 1000)
 	b.enqueueFlow(webhook, job.LabFlow(2), 875)
@@ -217,7 +217,7 @@ func laneReserve(b *fixture) {
 	}
 }
 
-// callbackLimit: a tenth of a laboratory's part may be callbacks; further ones are dropped, and the record shows it.
+// A tenth of a laboratory's limit may be callbacks; further ones are dropped, and the record shows it.
 func callbackLimit(b *fixture) {
 	flow := job.LabFlow(1)
 	b.enqueueFlow(engine.CallbackLane(), flow, 149)
@@ -246,7 +246,7 @@ func callbackLimit(b *fixture) {
 	}
 }
 
-// deadByFlow: the dead are found by flow until they are revived, resolved or forgotten.
+// Dead letters are found by flow until they are revived, resolved or deleted.
 func deadByFlow(b *fixture) {
 	one, other := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, one, 3)
@@ -293,7 +293,7 @@ func deadByFlow(b *fixture) {
 	}
 }
 
-// sizes: what waits is estimated, and flows with few jobs are left out.
+// Sizes of waiting jobs are estimated; flows with few jobs are left out.
 func sizes(b *fixture) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 100)
 	b.enqueueFlow(lane(job.Email, job.Low), job.LabFlow(1), 50)

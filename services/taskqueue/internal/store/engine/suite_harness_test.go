@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// wholeQueue is everything that an engine does; each caller in the service declares the part it needs.
+// wholeQueue has all operations of an engine; each caller in the service declares the part that it needs.
 type wholeQueue interface {
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
@@ -49,13 +49,13 @@ type wholeQueue interface {
 	FreeHeld(ctx context.Context, to job.Destination) error
 }
 
-// harness is one empty engine under test. Advance lets its clock pass by d.
+// harness is an empty engine under test. Advance moves its clock by d.
 type harness struct {
 	Queue   wholeQueue
 	Advance func(d time.Duration)
 }
 
-// suiteSettings are small enough to let real time pass in a test.
+// suiteSettings returns times short enough for a test in real time.
 func suiteSettings() engine.Settings {
 	s := engine.DefaultSettings()
 	s.Lease = 400 * time.Millisecond
@@ -65,7 +65,7 @@ func suiteSettings() engine.Settings {
 	return s
 }
 
-// fixture is a harness with the conveniences of the suite.
+// fixture is a harness with helpers for the suite.
 type fixture struct {
 	harness
 	t   *testing.T
@@ -85,7 +85,7 @@ func (b *fixture) id(l job.Lane) job.ID {
 	return id
 }
 
-// enqueue adds n jobs to a lane, due in the given time from now (0: now).
+// enqueue adds n jobs to a lane, due that many ms from now; 0: now.
 func (b *fixture) enqueue(l job.Lane, n int, due int64) []job.ID {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
@@ -127,7 +127,7 @@ func (b *fixture) settle(c job.Channel, list ...engine.Settlement) []engine.Verd
 	return verdicts
 }
 
-// lead makes the suite the reaper of shard 0.
+// lead makes the suite the leader of shard 0 and returns the fencing number.
 func (b *fixture) lead() int64 {
 	b.t.Helper()
 	fence, err := b.Queue.Lead(b.t.Context(), 0, "suite", time.Hour)
@@ -166,7 +166,7 @@ func (b *fixture) dead() map[job.ID]bool {
 	return deadSet(b.t, b.Queue)
 }
 
-// deadSet reads which jobs of shard 0 are kept dead.
+// deadSet returns the dead letters of shard 0.
 func deadSet(t testing.TB, q wholeQueue) map[job.ID]bool {
 	t.Helper()
 	list, err := q.Browse(t.Context(), engine.Range{List: engine.ListDead, Flow: engine.AllFlows}, engine.Member{}, 100_000)
@@ -180,8 +180,8 @@ func deadSet(t testing.TB, q wholeQueue) map[job.ID]bool {
 	return set
 }
 
-// checkInvariants verifies the rules of the data model for jobs at rest: whatever lives has a body, whatever
-// ended has a record, and a body only when it is kept dead.
+// checkInvariants checks the rules for jobs that do not change: a live job has a body, a finished one has a record, and
+// a body only as a dead letter.
 func checkInvariants(t testing.TB, list []engine.Snapshot, dead map[job.ID]bool) {
 	t.Helper()
 	for _, s := range list {

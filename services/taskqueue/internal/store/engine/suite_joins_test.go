@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// window enqueues one job of a window and tells which job stands for it.
+// window enqueues one job of a window and returns the id of the job that represents it.
 func (b *fixture) window(w engine.Window, body []byte, due int64) (job.ID, error) {
 	b.t.Helper()
 	accepted, err := b.Queue.Enqueue(b.t.Context(), engine.Batch{
@@ -31,7 +31,7 @@ func (b *fixture) join(key string, due int64) job.ID {
 	return must(b.t)(b.window(engine.Window{Key: key}, (&job.Body{Task: 4}).Encode(nil), due))
 }
 
-// movedWindow: the window is forgotten some time after its job was due, and a move moves that time.
+// A window expires some time after its job is due, and moving the job moves that time.
 func movedWindow(b *fixture) {
 	due := b.nowMs() + 200
 	first := b.join("moved", due)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// reap settles every expired lease of a channel the way the service's reaper does.
+// reap ends every expired lease of a channel as the service's reaper does.
 func (b *fixture) reap(c job.Channel) []job.Expiry {
 	b.t.Helper()
 	list, err := b.Queue.Expired(b.t.Context(), 0, c, 100)
@@ -32,7 +32,7 @@ func (b *fixture) reap(c job.Channel) []job.Expiry {
 	return decisions
 }
 
-// reaped is the settlement of one decision.
+// reaped returns the settlement for a decision.
 func reaped(e engine.Expired, decision job.Expiry, counters job.Evidence) engine.Settlement {
 	s := engine.Settlement{ID: e.ID, Token: e.Token, Op: engine.OpRelease, Counter: counters.Packed()}
 	switch decision {
@@ -272,7 +272,7 @@ func depths(b *fixture) {
 	}
 }
 
-// unseenClaims: the claimer says at its next claim that the answer of the one before got lost.
+// At its next claim the claimer reports that the reply of the previous one was lost.
 func unseenClaims(b *fixture) {
 	ask := func(last int64, doubt bool) engine.Claim {
 		b.t.Helper()
@@ -285,7 +285,7 @@ func unseenClaims(b *fixture) {
 	}
 	seen, unseen, other := b.enqueue(webhook, 1, 0)[0], b.enqueue(webhook, 1, 0)[0], b.enqueue(webhook, 1, 0)[0]
 	first := ask(0, false)
-	ask(first.Token, false) // its answer gets lost
+	ask(first.Token, false) // the reply is lost
 	ask(first.Token, true)
 	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
 	list, err := b.Queue.Expired(b.t.Context(), 0, job.Webhook, 10)

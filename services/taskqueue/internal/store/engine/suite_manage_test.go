@@ -152,7 +152,7 @@ func revival(b *fixture) {
 	}
 }
 
-// revivals: a list longer than one call of the script is answered in its order, each job for itself.
+// A list longer than one script call is processed in its order, each job independently.
 func revivals(b *fixture) {
 	var list []engine.Revival
 	var want []bool
@@ -169,7 +169,7 @@ func revivals(b *fixture) {
 	}
 }
 
-// resolution: only the observed end of an unknown job is replaced, once, with its callbacks.
+// Only the observed record of an unknown job is replaced, once, with its callbacks.
 func resolution(b *fixture) {
 	for _, sent := range []bool{true, false} {
 		id := b.enqueue(webhook, 1, 0)[0]

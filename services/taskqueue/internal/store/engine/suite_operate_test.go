@@ -12,7 +12,7 @@ import (
 
 var smsHigh = lane(job.SMS, job.High)
 
-// walk lists a range in pages and calls between after each.
+// walk lists a range in pages and calls between after each page.
 func walk(b *fixture, q wholeQueue, x engine.Range, most int, between func(page []engine.Member)) (ids []job.ID) {
 	b.t.Helper()
 	var after engine.Member
@@ -34,7 +34,7 @@ func walk(b *fixture, q wholeQueue, x engine.Range, most int, between func(page 
 
 func browsing(b *fixture) {
 	q := b.Queue
-	want := b.enqueue(smsHigh, 25, b.nowMs()+time.Hour.Milliseconds()) // one request: one score
+	want := b.enqueue(smsHigh, 25, b.nowMs()+time.Hour.Milliseconds()) // jobs of one request have the same score
 	got := walk(b, q, engine.Range{Lane: smsHigh, Flow: engine.AllFlows}, 4, func(page []engine.Member) {
 		record := job.RecordOf(&job.Body{}, job.Cancelled, 1)
 		list := []engine.Cancellation{{ID: page[3].ID, Record: record.Encode(nil)}}

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// hasWaitAOF asks the server whether it knows the command.
+// hasWaitAOF reports whether the server has the command.
 func hasWaitAOF(t *testing.T, client *redis.Client) bool {
 	t.Helper()
 	err := client.Do(t.Context(), "WAITAOF", 0, 0, 1).Err()
@@ -24,8 +24,8 @@ func hasWaitAOF(t *testing.T, client *redis.Client) bool {
 	return err == nil
 }
 
-// On Redis 7.0 and 7.1 the settings are refused in one line; from 7.2 on what was accepted survives kill -9 although the
-// file is written once a second.
+// Redis 7.0 and 7.1 reject the settings with one error. From 7.2 on, accepted jobs survive kill -9 although the file is
+// synced only once a second.
 func TestWaitAOFKeepsWhatWasAcceptedOrIsRefusedByAnOldServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendfsync", "everysec", "--lazyfree-lazy-expire", "yes")
@@ -52,7 +52,7 @@ func TestWaitAOFKeepsWhatWasAcceptedOrIsRefusedByAnOldServer(t *testing.T) {
 		batch := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
 			Jobs: []engine.NewJob{{ID: id, Body: []byte("v1")}}}
 		got, err := gate.Enqueue(t.Context(), batch)
-		for errors.Is(err, engine.ErrUnconfirmed) { // a disk that is slower than the wait: the caller sends it again
+		for errors.Is(err, engine.ErrUnconfirmed) { // the disk may be slower than the wait: submit it again
 			got, err = gate.Enqueue(t.Context(), batch)
 		}
 		if err != nil {
@@ -60,7 +60,7 @@ func TestWaitAOFKeepsWhatWasAcceptedOrIsRefusedByAnOldServer(t *testing.T) {
 		}
 		accepted = append(accepted, got.IDs...)
 	}
-	server.Restart() // with kill -9
+	server.Restart() // uses kill -9
 	list, err := open(t, server.Addr, 0, set).Info(t.Context(), accepted)
 	if err != nil {
 		t.Fatal(err)

@@ -50,13 +50,13 @@ func TestTheConnectorsDifferWhereTheyMust(t *testing.T) {
 	t.Parallel()
 	existing, projection := configurations(t)
 	want := []string{
-		"custom.metric.tags",                     // equal ones clash and block the start of a task
-		"database.server.id",                     // equal ones throw each other out
-		"event.converting.failure.handling.mode", // the images of user_meta are indexed as they are; other rows are read again
-		"heartbeat.action.query",                 // each beats its own row
-		"schema.history.internal.kafka.topic",    // a shared one gets out of order
+		"custom.metric.tags",                     // equal names clash and prevent a task from starting
+		"database.server.id",                     // the server disconnects the older of two equal ids
+		"event.converting.failure.handling.mode", // images of user_meta are indexed unchanged; other rows are read again
+		"heartbeat.action.query",                 // each connector updates its own row
+		"schema.history.internal.kafka.topic",    // a shared topic would get out of order
 		"table.include.list",
-		"transforms.carrier.value.literal", // who carried a beat
+		"transforms.carrier.value.literal", // names the connector that captured a heartbeat
 	}
 	var got []string
 	for key, value := range projection {

@@ -25,7 +25,7 @@ func TestMigrations(t *testing.T) {
 	migrationtest.Run(t, migrations.Schemas())
 }
 
-// shape returns everything that information_schema tells about columns, indexes and checks, line by line.
+// shape returns all columns, indexes and checks in information_schema, line by line.
 func shape(t *testing.T, db *sql.DB) []string {
 	t.Helper()
 	var lines []string
@@ -82,7 +82,8 @@ func TestTheMigrationsMakeTheAgreedSchema(t *testing.T) {
 	}
 }
 
-// TestATableOfTheMigrationPhaseGetsThePerson has a user_meta of the migration phase, which this service did not make.
+// TestATableOfTheMigrationPhaseGetsThePerson starts with a user_meta of the migration phase, which this service did not
+// create.
 func TestATableOfTheMigrationPhaseGetsThePerson(t *testing.T) {
 	t.Parallel()
 	fresh, older := mysqltest.New(t), mysqltest.New(t)

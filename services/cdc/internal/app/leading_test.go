@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// broken is a runtime whose one task stays failed, with all that a supervisor reports of it.
+// broken is a runtime with a task that stays failed. It counts dead letters and restarts.
 type broken struct{ letters, restarts int }
 
 func (b *broken) Statuses(context.Context) (map[string]connect.Status, error) {
@@ -50,7 +50,7 @@ type ticking struct{ now time.Time }
 
 func (c *ticking) Now() time.Time { return c.now }
 
-// However many replicas there are, one failure is told of once, and is restarted at one pace.
+// With any number of replicas, a failure is recorded once and restarted at the pace of one supervisor.
 func TestReplicasSuperviseAsOne(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3, 6} {
@@ -63,7 +63,7 @@ func TestReplicasSuperviseAsOne(t *testing.T) {
 			supervisors[i] = supervise.New(supervise.Deps{Runtime: runtime, Failures: runtime, Jumps: runtime, Observer: runtime, Clock: clock,
 				Log: slog.New(slog.DiscardHandler), Connectors: []string{"source-existing"}})
 		}
-		for range 300 { // ten minutes
+		for range 300 { // 300 rounds are ten minutes
 			for i := range replicas {
 				if err := superviseBy(t.Context(), leaders[i], supervisors[i]); err != nil {
 					t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// The client library sends each of its heartbeats to the coordinator that it knows until the retries are used up, and
-// waits for every one: all that time a member reads nothing that was taken from it.
+// The library sends each heartbeat to the known coordinator until the retries are used up, and waits for each of them.
+// During that time a member does not notice that a partition was taken from it.
 func TestASilentCoordinatorIsLeftWithinASession(t *testing.T) {
 	t.Parallel()
 	var cfg Config

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// A broker closes connections that are idle, the one of the start for example. The client then unregisters the meters of all its
-// connections; the process still reads, and must not report itself dead.
+// Brokers close idle connections, such as the first one. The library then unregisters the meters of all its
+// connections, but the process still fetches and must not report itself as dead.
 func TestFetchesAreCountedAfterOtherConnectionsClosed(t *testing.T) {
 	t.Parallel()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "changes"))

@@ -26,7 +26,7 @@ import (
 
 const topic = "lab.lab.userDetails"
 
-// cluster is a broker in this process, with the faults that a real one has on bad days.
+// cluster starts a broker in this process, which can simulate faults.
 func cluster(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(3)}, opts...)...)
@@ -41,17 +41,17 @@ func config(brokers []string) broker.Config {
 	return broker.Config{Brokers: brokers, Version: "3.6.0", Group: broker.GroupID, SessionTimeout: 6 * time.Second}
 }
 
-// ledger takes every record and remembers who had it.
+// ledger is a Consumer that takes every record and stores which member had it.
 type ledger struct {
 	mu      sync.Mutex
-	seen    map[string]int    // times a record came
-	order   map[int32][]int64 // by partition, as it came
-	owners  map[int32]int     // claims that run now
-	overlap int               // times that two claims ran one partition
-	lost    int               // times that records were lost
-	err     error             // of making up for them
+	seen    map[string]int    // how often each record arrived
+	order   map[int32][]int64 // offsets by partition in the order of arrival
+	owners  map[int32]int     // running claims by partition
+	overlap int               // number of times that two claims had the same partition
+	lost    int               // calls of Lost
+	err     error             // result of Lost
 	stamped map[string]bool
-	asked   int // times that a stamp was asked for
+	asked   int // number of reads of a stamp
 }
 
 func (l *ledger) Stamped(_ context.Context, partition string) (bool, error) {
@@ -107,7 +107,7 @@ func (l *ledger) own(partition int32, by int) {
 
 func (l *ledger) asks() int { l.mu.Lock(); defer l.mu.Unlock(); return l.asked }
 
-// running is how many partitions are taken now.
+// running returns the number of partitions that are claimed now.
 func (l *ledger) running() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *ledger) note(r change.Record) {
 
 func (l *ledger) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.seen) }
 
-// join starts a member; stop ends it and waits.
+// join starts a member; stop ends it and waits for that.
 func join(t *testing.T, brokers []string, l *ledger) (*broker.Group, func()) {
 	t.Helper()
 	return joinAs(t, rand.Text(), brokers, l)
@@ -191,8 +191,8 @@ func TestMembersShareThePartitionsAndLoseNothingWhenTheyComeAndGo(t *testing.T) 
 	}
 }
 
-// A process that dies says nothing to the group: the next one in its place does not wait for the session to end, and
-// one in another place does.
+// A crashed process does not leave the group. The next process in the same place does not wait until the session ends;
+// a process in another place does.
 func TestAProcessIsReadForByTheNextOneInItsPlace(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, kfake.SeedTopics(6, topic))
@@ -205,7 +205,7 @@ func TestAProcessIsReadForByTheNextOneInItsPlace(t *testing.T) {
 	stop()
 }
 
-// die joins the group and takes the partitions, and never says anything again. Its session outlives every test.
+// die joins the group, gets the partitions, and then is silent. Its session outlives every test.
 func die(t *testing.T, name string, brokers []string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ClientID("cdc-consumer-"+name))
@@ -294,7 +294,7 @@ func TestWhatAPersonMustMendIsSaid(t *testing.T) {
 	}
 }
 
-// Records that were deleted before they were read are jumped over once it is sure that what they said is found otherwise.
+// Deleted records that were not read are skipped, but only after the full resync that replaces them was started.
 func TestAGapIsJumpedOverBehindWhatMakesUpForIt(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, kfake.SeedTopics(1, topic))
@@ -323,7 +323,7 @@ func TestAGapIsJumpedOverBehindWhatMakesUpForIt(t *testing.T) {
 	}
 }
 
-// Another client library says where Java puts a key.
+// Another library returns the partition that Java selects for a key.
 func TestKeysGoWhereTheConnectorsPutThem(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, kfake.SeedTopics(6, topic))

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 )
 
-// tool is an operator with Kafka's tools, who speaks while no process runs.
+// tool returns an admin client, as an operator uses one while no process runs.
 func tool(t *testing.T, brokers []string) sarama.ClusterAdmin {
 	t.Helper()
 	settings := sarama.NewConfig()
@@ -64,7 +64,7 @@ func TestOffsetsThatSomeoneElseMovedAreNoticedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, l := oneOfTwo(t)
-			want := 1 // for each partition
+			want := 1 // one for each partition
 			if name == "the whole group" {
 				want = 2
 			}
@@ -81,13 +81,13 @@ func TestOffsetsThatSomeoneElseMovedAreNoticedOnce(t *testing.T) {
 	}
 }
 
-// A process that stops and starts, dies before it has done what it fetched, or follows a release that has no stamp, moves
-// nothing.
+// A process that restarts, dies before it has processed what it fetched, or follows a release without stamps, does not
+// count as a move.
 func TestWhatThisServiceCommittedIsNoMove(t *testing.T) {
 	t.Parallel()
 	c, l := oneOfTwo(t)
 	clear(l.stamped)
-	move(t, c.ListenAddrs(), 0, 30) // as a release without the stamp commits
+	move(t, c.ListenAddrs(), 0, 30) // commits as a release without stamps does
 	for range 3 {
 		_, stop := join(t, c.ListenAddrs(), l)
 		await.True(t, "the partitions", func() bool { return l.running() == 2 })
@@ -98,8 +98,7 @@ func TestWhatThisServiceCommittedIsNoMove(t *testing.T) {
 	}
 }
 
-// No record behind a moved offset is taken, or the evidence would be gone, before it is sure that all patients are
-// computed again.
+// No record after a moved offset is read before the full resync was started: its commit would hide the move.
 func TestAMoveIsNotForgottenWhileTheDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	c, l := oneOfTwo(t)
@@ -120,7 +119,7 @@ func TestAMoveIsNotForgottenWhileTheDatabaseIsUnavailable(t *testing.T) {
 	}
 }
 
-// oneOfTwo is a topic of two partitions, of which the group has done 30 of 60 records, all in the first.
+// oneOfTwo returns a topic of two partitions. The group has processed 30 of 60 records, all in the first partition.
 func oneOfTwo(t *testing.T) (*kfake.Cluster, *ledger) {
 	t.Helper()
 	c, l := cluster(t, kfake.SeedTopics(1, topic)), newLedger()

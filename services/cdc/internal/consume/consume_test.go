@@ -23,7 +23,7 @@ import (
 
 const topic = "lab.lab.userDetails"
 
-// fixture is a consumer on a partition that the test feeds.
+// fixture is a consumer of one partition, whose records the test adds.
 type fixture struct {
 	*recorder
 	consumer *consume.Consumer
@@ -45,7 +45,7 @@ func newFixture(t *testing.T, configure func(*consume.Config)) *fixture {
 	return b
 }
 
-// run consumes the claim until its end.
+// run processes the claim until its end.
 func (b *fixture) run(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -62,13 +62,13 @@ func (b *fixture) feed(from, to int64) {
 	}
 }
 
-// recorder is the observer and the broker's side of the claim.
+// recorder is the observer, and the claim's side of the broker.
 type recorder struct {
 	mu      sync.Mutex
 	marks   []int64
 	ended   map[outcome.Kind]int
 	seen    int
-	given   int // back
+	given   int // records returned unfinished
 	failed  int
 	retried int
 	pauses  int
@@ -104,13 +104,13 @@ func (r *recorder) Finished(_ context.Context, _ string, results []outcome.Resul
 
 func (r *recorder) marked() []int64 { r.mu.Lock(); defer r.mu.Unlock(); return slices.Clone(r.marks) }
 
-// scriptedSink answers with the next of its faults, then takes everything, giving each record the kind that kinds says.
+// scriptedSink returns its faults one after another. After that it accepts everything, with the results that kinds has.
 type scriptedSink struct {
 	mu      sync.Mutex
 	faults  []error
 	kinds   func(offset int64) outcome.Kind
-	panicAt int64         // offset of a record that cannot be read; 0: none
-	each    time.Duration // what a record takes
+	panicAt int64         // offset of a record that causes a panic; 0: none
+	each    time.Duration // time per record
 	applied [][]int64
 }
 
@@ -230,7 +230,7 @@ func TestAFaultPausesThePartitionAndMarksNothingUntilItIsOver(t *testing.T) {
 	})
 }
 
-// Ten records take 70 s, a try 20 s: without parts the batch would be tried for ever.
+// Ten records take 70 s and an attempt 20 s: without parts the batch would be retried forever.
 func TestABatchThatTakesLongerThanATryIsDoneInParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -251,12 +251,12 @@ func TestABatchThatTakesLongerThanATryIsDoneInParts(t *testing.T) {
 	})
 }
 
-// What a part has done is not done again when a later one fails.
+// A finished part is not applied again when a later part fails.
 func TestPartsThatAreDoneStayDoneOverAFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t, nil)
-		b.sink.each = 30 * time.Second // not even one record alone
+		b.sink.each = 30 * time.Second // too long for a single record
 		done := b.run(t.Context())
 		b.feed(0, 2)
 		time.Sleep(time.Minute)
@@ -286,7 +286,7 @@ func TestAClaimThatIsTakenAwayDuringAFaultEndsAtOnceAndUnmarked(t *testing.T) {
 		b := newFixture(t, nil)
 		b.sink.faults = slices.Repeat([]error{outcome.Operator(errors.New("no table"), "run cdc migrate")}, 1000)
 		done := b.run(t.Context())
-		b.feed(0, 40) // more than a batch: the rest is taken in while it waits
+		b.feed(0, 40) // more than a batch: the rest is received during the wait
 		begin := time.Now()
 		close(b.records)
 		<-done
@@ -397,8 +397,8 @@ func TestATopicThatNobodyAskedForIsSkipped(t *testing.T) {
 	})
 }
 
-// Whatever fails in whatever order, and whenever the claim ends: every record before the mark was applied or buried, nothing
-// behind it counts as consumed, and the outcomes add up.
+// Whatever fails, in any order, and whenever the claim ends: every record before the mark was applied or is a dead
+// letter, no later record counts as finished, and the outcomes add up.
 func TestTheMarkNeverOvertakesTheWork(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(rt *rapid.T) {
@@ -483,7 +483,7 @@ func TestDeadRecordsInNumbersStopTheTable(t *testing.T) {
 			t.Errorf("more than half: fault %v, %d letters", p.Fault, len(b.letters.sent))
 		}
 		b.sink.mu.Lock()
-		sick = false // someone fixes it
+		sick = false // the sink recovers
 		b.sink.mu.Unlock()
 		time.Sleep(time.Minute)
 		close(b.records)

@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// A partition that is taken away while it waits out a fault has been paused all the same: a counter that falls looks like a restart.
+// A partition that is taken away while it waits out a fault still counts as paused, because a counter that decreases
+// looks like a restart.
 func TestThePausedTimeNeverFalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -18,7 +18,7 @@ type fixedClock struct{}
 
 func (fixedClock) Now() time.Time { return time.Date(2026, 11, 21, 9, 30, 0, 5e6, time.UTC) }
 
-// shelf keeps what is produced, by topic.
+// shelf stores produced records by topic.
 type shelf map[string][]change.Record
 
 func (s shelf) Produce(_ context.Context, topic string, r change.Record) error {
@@ -75,7 +75,7 @@ func TestAFailedTaskIsOneLetter(t *testing.T) {
 	}
 }
 
-// rows is where a bill or report belongs now.
+// rows maps a bill or report to its current patient.
 type rows map[int64]int64
 
 func (r rows) PatientOf(_ context.Context, _ string, id int64) (int64, error) { return r[id], nil }
@@ -108,7 +108,7 @@ func TestReplayRecomputesThePatientsOfItsLettersOnce(t *testing.T) {
 	send("lab.lab.userDetails", `{"id":501}`, `{"op":"u","before":null,"after":{"id":501,"labId_id":12}}`)
 	send("lab.lab.userDetails", `{"id":502}`, "\xff")                                                                                  // unreadable value, readable key
 	send("lab.lab.billing", `{"id":9}`, `{"op":"u","before":{"id":9,"userDetailsId_id":503},"after":{"id":9,"userDetailsId_id":504}}`) // moved twice since
-	send("lab.lab.labReportRelation", `{"id":10}`, "null")                                                                             // its row was deleted
+	send("lab.lab.labReportRelation", `{"id":10}`, "null")                                                                             // the row was deleted
 	send("lab.lab.user_meta", `{"user_id":501}`, `{"op":"c","after":{}}`)
 	send("lab.lab.billing", "no key", "no value")
 	r := &recomputed{}
@@ -135,7 +135,7 @@ func TestReplayRecomputesThePatientsOfItsLettersOnce(t *testing.T) {
 	if !strings.Contains(out.String(), "unreadable: lab.lab.billing/0 offset 0") || !strings.Contains(out.String(), "5 of 5 patients") {
 		t.Errorf("said:\n%s", out.String())
 	}
-	r.refused, r.batches = map[int64]error{502: errors.New("too_long: column email")}, nil // the replay continues and says whom
+	r.refused, r.batches = map[int64]error{502: errors.New("too_long: column email")}, nil // the others are replayed
 	if sum, err := replay.Run(t.Context(), &out); err != nil || sum.Patients != 4 || sum.Refused != 1 || len(r.batches) != 2 ||
 		!strings.Contains(out.String(), "refused: patient 502: too_long: column email") {
 		t.Errorf("%+v, error %v, said:\n%s", sum, err, &out)

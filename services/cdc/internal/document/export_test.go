@@ -1,6 +1,6 @@
 package document
 
-// Names lists the fields of the document.
+// Names returns the names of the document's fields.
 func Names() []string {
 	var names []string
 	for _, f := range fieldsOf(Schema) {

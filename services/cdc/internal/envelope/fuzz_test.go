@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// Whatever arrives is either a change with the images that its operation needs, or a *Malformed. What decodes,
-// decodes again. A record costs memory in proportion to its length.
+// Every message is either decoded to a change with the images that its operation needs, or a *Malformed. The images can
+// be decoded again. The memory used is proportional to the record.
 func FuzzDecode(f *testing.F) {
 	for _, list := range recordings(f) {
 		for _, r := range list {

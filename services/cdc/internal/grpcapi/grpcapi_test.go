@@ -19,7 +19,7 @@ type recomputer struct {
 
 func (r *recomputer) RecomputeIn(_ context.Context, scope authn.LabScope, ids []int64) (int, error) {
 	r.lab, r.ids = scope.LabID(), ids
-	return len(ids) - 1, nil // one of them is another laboratory's
+	return len(ids) - 1, nil // one id belongs to another laboratory
 }
 
 func TestSyncUsersIsForServicesAndOneLaboratory(t *testing.T) {

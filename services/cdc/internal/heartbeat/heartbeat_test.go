@@ -16,15 +16,15 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// brokers is a group's positions in memory, and the progress that is kept of it.
+// brokers holds a group's positions and its progress in memory.
 type brokers struct {
 	landed    []string
-	unindexed bool // the phase is migration, or a walk is under way
+	unindexed bool // the phase is migration, or a full resync is running
 	held      map[heartbeat.Partition]heartbeat.Extent
 	committed map[heartbeat.Partition]int64
 	noted     map[string]int64 // ms, by connector
 	err       error
-	numbers   []string // of the service's own row, as they were seen
+	numbers   []string // numbers of WatchRow in the order in which they were seen
 }
 
 var _ heartbeat.Jumps = (*brokers)(nil)
@@ -73,7 +73,7 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	s := heartbeat.Sink{Watermark: w, Jumps: b, Watch: b, Lost: func(string) {}, Log: slog.New(slog.DiscardHandler)}
 	results, err := s.Apply(t.Context(), []change.Record{
 		beat("source-existing", "source-existing", 1000),
-		beat("source-existing", "source-projection", 5000), // carried by the other connector: says nothing about this one
+		beat("source-existing", "source-projection", 5000), // captured by the other one: proves nothing
 		beat("source-existing", "source-existing", 2000),
 		beat("source-projection", "source-projection", 1500),
 		beat("source-projection", "", 9000),
@@ -112,7 +112,7 @@ func (b *brokers) Seen(_ context.Context, connector string, number int64) (bool,
 	return number > 7, b.err
 }
 
-// The service's own row is carried by both connectors; a number that is missing is a gap in what one of them read.
+// Both connectors capture the service's own row; a missing number is a gap in what one of them read.
 func TestAMissingNumberOfTheServicesOwnRowIsALostPosition(t *testing.T) {
 	t.Parallel()
 	b := &brokers{noted: map[string]int64{}}

@@ -19,8 +19,8 @@ func TestABeatCountsWhenAllPartitionsHavePassedIt(t *testing.T) {
 		name      string
 		held      map[heartbeat.Partition]heartbeat.Extent
 		committed map[heartbeat.Partition]int64
-		offer     int64 // ms, of source-existing; 0: none
-		want      int64 // what is noted afterwards
+		offer     int64 // heartbeat of source-existing in ms; 0: none
+		want      int64 // recorded heartbeat afterwards
 	}{
 		{name: "nothing was fetched yet", offer: 1000,
 			held: map[heartbeat.Partition]heartbeat.Extent{bills: {0, 10}, patients: {0, 3}, rows: {0, 99}}},
@@ -79,7 +79,7 @@ func TestBrokersThatAreAwayLoseNoBeat(t *testing.T) {
 	}
 }
 
-// In the phase migration the second hop is done and nothing is in the index: the age of the data has to grow.
+// In the phase migration the second step runs, but nothing is indexed, so the age of the data has to grow.
 func TestNothingIsFreshThatIsNotIndexed(t *testing.T) {
 	t.Parallel()
 	b := &brokers{noted: map[string]int64{}, unindexed: true}
@@ -92,7 +92,7 @@ func TestNothingIsFreshThatIsNotIndexed(t *testing.T) {
 	w.Offer("source-projection", at(1000))
 	pass()
 	b.unindexed = false
-	pass() // the beat of before is forgotten: what came before it may be on its way into the index only now
+	pass() // the earlier heartbeat is discarded, because changes before it may still have to be indexed
 	if len(b.noted) > 0 {
 		t.Errorf("noted %v", b.noted)
 	}

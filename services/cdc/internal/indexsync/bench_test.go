@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
 )
 
-// BenchmarkSink brings events of b.N patients into the real index, in batches of 500 from several partitions.
+// BenchmarkSink writes events of b.N patients to a real index, in batches of 500 from several partitions.
 func BenchmarkSink(b *testing.B) {
 	const size = 500
 	for _, partitions := range []int{1, 2, 4} {

@@ -11,25 +11,26 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// flat are versions without the low bit. They are here to show that the explorer sees what it is for.
+// flat makes versions without the low bit. It shows that the explorer detects the error which the low bit prevents.
 type flat struct{}
 
 func (flat) Blank(rev int64) int64    { return rev }
 func (flat) Document(rev int64) int64 { return rev }
 func (flat) Removal(rev int64) int64  { return rev }
 
-// tied lets the removal of a row meet its own document at the same version.
+// tied gives the deletion of a row the same version as its own document.
 type tied struct{ document.RevVersions }
 
 func (tied) Removal(rev int64) int64 { return 2*rev + 1 }
 
-// story is a life of one patient: the laboratory after each event, 0 for a deletion of the patient, -1 for the
+// story is the history of one patient: the laboratory after each event, 0 for a deletion of the patient, -1 for the
 // deletion of the row itself.
 type story []int64
 
 const rowGone = -1
 
-// events are what user_meta goes through, kept as the materializer keeps it: previous laboratories, a new rev each time.
+// events returns the changes of user_meta in the story, with previous laboratories and a new rev each time, as the
+// materializer writes them.
 func (s story) events() (events []change.Record, last projection.Row, gone bool) {
 	row := projection.Row{UserID: 1}
 	for i, lab := range s {
@@ -37,7 +38,7 @@ func (s story) events() (events []change.Record, last projection.Row, gone bool)
 		gone = lab == rowGone
 		switch {
 		case gone && row.Rev == 0:
-			continue // nothing was ever there
+			continue // there was no row yet
 		case gone:
 			events = append(events, event(change.Delete, row))
 			row = projection.Row{UserID: 1}
@@ -59,7 +60,7 @@ func (s story) events() (events []change.Record, last projection.Row, gone bool)
 	return events, row, gone
 }
 
-// want is what searches must find at rest.
+// want returns what searches must find in the end.
 func want(row projection.Row) []seen {
 	if row.Rev == 0 || row.IsDeleted {
 		return nil
@@ -67,8 +68,8 @@ func want(row projection.Row) []seen {
 	return []seen{{LabID: row.LabID, ID: row.UserID, Rev: row.Rev}}
 }
 
-// explorer goes through every order in which single operations can reach the index, each up to twice: late, lost with
-// a repeat, doubled, overtaken by another process's.
+// explorer tries every order in which single operations can reach the index, each up to twice: late ones, repeats after
+// a lost response, and operations of other processes in between.
 type explorer struct {
 	ops     []document.Op
 	want    string
@@ -78,7 +79,7 @@ type explorer struct {
 
 const deliveries = 2
 
-// explore returns the first state at rest that is wrong.
+// explore returns the first final state that is wrong as an error.
 func (e *explorer) explore(s *shards, left []int) error {
 	key := fmt.Sprint(left, s.docs)
 	if e.visited[key] {
@@ -105,12 +106,12 @@ func (e *explorer) explore(s *shards, left []int) error {
 	return nil
 }
 
-// rest is when every operation was delivered at least once: a writer repeats until it is.
+// rest reports whether every operation was delivered at least once; a writer repeats until then.
 func (e *explorer) rest(left []int) bool {
 	return !slices.Contains(left, deliveries)
 }
 
-// exploreStories returns the number of states of all stories of three events, and the first wrong one.
+// exploreStories returns the number of states in all stories of three events, and the first wrong one as an error.
 func exploreStories(t *testing.T, versions document.Versions, steps []int64, shardOf func(int64) int) (states int, failure error) {
 	t.Helper()
 	for _, a := range steps {
@@ -175,7 +176,7 @@ func TestEveryOrderOfDeliveriesEndsRight(t *testing.T) {
 	}
 }
 
-// The explorer must be able to fail: without the low bit a late blank takes the patient's document away.
+// The explorer must be able to fail: without the low bit, a late blank replaces the patient's document.
 func TestWithoutTheLowBitAnOrderEndsWrong(t *testing.T) {
 	t.Parallel()
 	if _, err := exploreStories(t, flat{}, patientsOnly(), oneShard); err == nil || !strings.Contains(err.Error(), "searches find [] instead of") {

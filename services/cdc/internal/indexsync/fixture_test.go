@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// event is a change of one row of user_meta as the connector writes it.
+// event returns a change of one row of user_meta as the connector writes it.
 func event(op change.Op, row projection.Row) change.Record {
 	list := func(ids []int64) any {
 		text, _ := json.Marshal(ids)
@@ -43,7 +43,7 @@ func event(op change.Op, row projection.Row) change.Record {
 	return change.Record{Topic: "lab.lab.user_meta", Key: fmt.Appendf(nil, `{"user_id":%d}`, row.UserID), Value: text}
 }
 
-// index answers each bulk from a script, then accepts everything.
+// index returns the fates of a script, then accepts everything.
 type index struct {
 	mu     sync.Mutex
 	script []func(ops []document.Op) ([]indexsync.Fate, error) // guarded by mu
@@ -67,7 +67,7 @@ func (i *index) Bulk(_ context.Context, target string, ops []document.Op) ([]ind
 	return next(ops)
 }
 
-// say answers with the given fates, the last one for all further operations.
+// say returns a response with the given fates; the last one is used for all further operations.
 func say(fates ...indexsync.Verdict) func([]document.Op) ([]indexsync.Fate, error) {
 	return func(ops []document.Op) ([]indexsync.Fate, error) {
 		out := make([]indexsync.Fate, len(ops))
@@ -81,7 +81,7 @@ func say(fates ...indexsync.Verdict) func([]document.Op) ([]indexsync.Fate, erro
 	}
 }
 
-// refuse answers the whole request.
+// refuse returns a response that rejects the whole request.
 func refuse(v indexsync.Verdict, cause indexsync.Cause) func([]document.Op) ([]indexsync.Fate, error) {
 	return func([]document.Op) ([]indexsync.Fate, error) {
 		return nil, &indexsync.Refusal{Verdict: v, Cause: cause, Kind: "kind", Advice: "fix it", Err: errors.New("refused")}
@@ -90,7 +90,7 @@ func refuse(v indexsync.Verdict, cause indexsync.Cause) func([]document.Op) ([]i
 
 func lose([]document.Op) ([]indexsync.Fate, error) { return nil, errors.New("connection reset") }
 
-// observed counts what the writer tells.
+// observed counts the writer's reports.
 type observed struct {
 	mu     sync.Mutex
 	sent   int            // guarded by mu
@@ -120,13 +120,13 @@ func newWriter(i indexsync.Index, o *observed, cfg indexsync.WriterConfig) *inde
 	return indexsync.NewWriter(indexsync.WriterDeps{Config: cfg, Index: i, Observer: o, Clock: clock.System{}, Jitter: func() float64 { return 1 }})
 }
 
-// world is what surrounds a sink.
+// world holds the dependencies of a sink.
 type world struct {
 	phase     phase.Phase
 	targets   []indexsync.Target
 	givenUp   []string
-	giveUp    error // of giving up
-	err       error // of the lookup
+	giveUp    error // result of GiveUpNext
+	err       error // result of the lookup
 	lookups   int
 	truncated []string
 }
@@ -150,7 +150,7 @@ func (w *world) Truncated(_ context.Context, table string) error {
 
 func newWorld() *world { return &world{phase: phase.Running, targets: targets("user_details")} }
 
-// targets are aliases with the indexes behind them, of the present schema.
+// targets returns aliases as targets of the current schema, with the indexes behind them.
 func targets(aliases ...string) []indexsync.Target {
 	var all []indexsync.Target
 	for _, alias := range aliases {
@@ -164,7 +164,7 @@ func newSink(t testing.TB, i indexsync.Index, w *world, versions document.Versio
 	return indexsync.NewSink(indexsync.Deps{Lookup: w, Writer: newWriter(i, &observed{}, config()), Phases: w, Tables: w, Versions: versions, Clock: clock.System{}})
 }
 
-// shards is an index that keeps what a server keeps: one document for an id in a shard, whatever its route.
+// shards is an index that stores documents as a server does: one per id and shard, whatever its route.
 type shards struct {
 	of   func(route int64) int
 	docs map[shardKey]shardDoc
@@ -175,7 +175,7 @@ type shardKey struct {
 	id    int64
 }
 
-// shardDoc is a document, or the memory of a deleted one.
+// shardDoc is a document, or what the server remembers of a deleted one.
 type shardDoc struct {
 	version int64
 	route   int64
@@ -205,7 +205,7 @@ func (s *shards) Bulk(_ context.Context, _ string, ops []document.Op) ([]indexsy
 	return fates, nil
 }
 
-// seen is what a search of one laboratory finds.
+// seen is a result of a search in one laboratory.
 type seen struct {
 	LabID int64 `json:"lab_id"`
 	ID    int64 `json:"user_id"`

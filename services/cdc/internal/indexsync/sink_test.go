@@ -155,9 +155,9 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 	type script = []func([]document.Op) ([]indexsync.Fate, error)
 	for name, c := range map[string]struct {
 		script  script
-		want    string // result, or the kind of fault
+		want    string // result, or kind of the fault
 		sent    []string
-		lookups int // after a second call
+		lookups int // lookups after a second call
 		givenUp bool
 	}{
 		"both take it":            {script{say(0), say(0)}, "applied", []string{"next", "live"}, 1, false},
@@ -193,7 +193,7 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 	}
 }
 
-// overloaded answers 429 for every operation on some indexes until a moment.
+// overloaded returns 429 for every operation on some indexes until a time.
 type overloaded struct {
 	index
 	until time.Time
@@ -207,7 +207,7 @@ func (o *overloaded) Bulk(ctx context.Context, target string, ops []document.Op)
 	return o.index.Bulk(ctx, target, ops)
 }
 
-// The bulks of a rebuild are what overloads the cluster: a minute of it must not cost the index that was filled for an hour.
+// A rebuild's own bulks overload the cluster. A minute of that must not discard an index that was filled for an hour.
 func TestARebuildOutlivesAMinuteOfRefusals(t *testing.T) {
 	t.Parallel()
 	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1})}
@@ -227,7 +227,7 @@ func TestARebuildOutlivesAMinuteOfRefusals(t *testing.T) {
 			i := &overloaded{until: time.Now().Add(c.lasts), of: c.of}
 			sink := newSink(t, i, w, document.RevVersions{})
 			begin := time.Now()
-			for { // the consumer repeats the batch
+			for { // as the consumer repeats the batch
 				if _, err := sink.Apply(t.Context(), record); err == nil {
 					break
 				}
@@ -244,7 +244,7 @@ func TestARebuildOutlivesAMinuteOfRefusals(t *testing.T) {
 	}
 }
 
-// A change that the next index lacks may not be marked before that index can never be searched.
+// A change that the next index lacks must not be marked before it is certain that this index is never searched.
 func TestWhileABrokenIndexCannotBeGivenUpNothingIsMarked(t *testing.T) {
 	t.Parallel()
 	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1})}

@@ -130,7 +130,7 @@ func TestWhatAPersonHasToMendStopsAtOnce(t *testing.T) {
 	}
 }
 
-// picky refuses requests that hold the given ids, or are longer than it likes.
+// picky rejects requests that contain the given ids, or are too long.
 type picky struct {
 	bad   map[int64]bool
 	most  int
@@ -211,7 +211,7 @@ func TestRequestsHaveBounds(t *testing.T) {
 	}
 }
 
-// crowd counts how many requests are under way at once.
+// crowd counts concurrent requests.
 type crowd struct{ running, most atomic.Int32 }
 
 func (c *crowd) Bulk(_ context.Context, _ string, ops []document.Op) ([]indexsync.Fate, error) {

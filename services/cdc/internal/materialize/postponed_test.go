@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 )
 
-// virtual is the bubble's clock.
+// virtual returns the virtual time of the test.
 type virtual struct{}
 
 func (virtual) Now() time.Time { return time.Now() }
@@ -48,7 +48,7 @@ func TestAPostponedPatientIsComputedWithGrowingPauses(t *testing.T) {
 			time.Sleep(time.Second) // virtual
 		}
 		s := time.Second
-		again := []time.Duration{11 * s, 12 * s, 14 * s, 18 * s, 26 * s, 42 * s, 74 * s} // the fault at 11 repeats it at 12
+		again := []time.Duration{11 * s, 12 * s, 14 * s, 18 * s, 26 * s, 42 * s, 74 * s} // 12: repeated after the fault
 		if want := append([]time.Duration{1 * s, 3 * s, 7 * s}, again...); !slices.Equal(r.at[7], want) {
 			t.Errorf("7 at %v", r.at[7])
 		}
@@ -58,7 +58,8 @@ func TestAPostponedPatientIsComputedWithGrowingPauses(t *testing.T) {
 	})
 }
 
-// A rolling update ends every process within a minute: anyone who waits is computed before, not at the reconciler's next lap.
+// A rolling update ends every process within a minute. Waiting patients are computed before, not only in the next round
+// of the reconciliation.
 func TestAProcessThatEndsComputesWhoeverWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

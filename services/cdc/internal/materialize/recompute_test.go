@@ -14,11 +14,11 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// store is a database in which some rows are not visible yet and some are refused.
+// store is a database in which some rows are not visible yet and some are rejected.
 type store struct {
-	visible map[int64]time.Time // from when on; at once when absent
+	visible map[int64]time.Time // when a row becomes visible; at once when absent
 	poison  map[int64]bool
-	fails   int // attempts that find the database away
+	fails   int // number of attempts while the database is unavailable
 	calls   [][]int64
 }
 
@@ -91,7 +91,7 @@ func TestAnEarlyEventIsComputedAgainUntilItsRowIsThere(t *testing.T) {
 		if _, err := r.Recompute(t.Context(), named(1, 2, 3)); err != nil {
 			t.Fatal(err)
 		}
-		// at 0, then after 20, 40 and 80 ms: only the early one
+		// at 0, then after 20, 40 and 80 ms only for the early one
 		if diff := cmp.Diff([][]int64{{1, 2, 3}, {2}, {2}, {2}}, s.calls); diff != "" {
 			t.Fatal(diff)
 		}

@@ -23,7 +23,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// users remembers what it was asked for.
+// users stores the targets that it gets.
 type users struct {
 	targets []materialize.Target
 	poison  map[int64]*materialize.Poison
@@ -57,7 +57,7 @@ func record(table, value string) change.Record {
 	return change.Record{Topic: "lab.lab." + table, Key: []byte(`{"id":501}`), Value: []byte(value)}
 }
 
-// event is a change of a row of a table; a user of 0 means no image.
+// event returns a change of a row; a user of 0 means that the image is missing.
 func event(table, op string, row, before, after int64, at time.Time) change.Record {
 	image := func(user int64) string {
 		switch {
@@ -119,7 +119,7 @@ func TestWhatAnEventShowedIsHandedOn(t *testing.T) {
 	} {
 		u := &users{}
 		apply(t, u, nil, c.record)
-		for _, target := range u.targets { // also the patient of the image before
+		for _, target := range u.targets { // also the patient in the image before
 			if diff := cmp.Diff(c.want, target.Seen, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: got %s, want none", name, diff)
 			}
@@ -166,9 +166,9 @@ func TestARecordIsCoalescedWhenLaterOnesNameAllItsPatients(t *testing.T) {
 		event(change.Billing, "u", 1, 1, 2, now),           // 1 and 2: both later
 		event(change.UserDetails, "u", 0, 1, 1, now),       // 1: later
 		event(change.Billing, "c", 3, 0, 9, now),           // 9: later, also poison
-		event(change.LabReportRelation, "c", 4, 0, 1, now), // the last to name 1
-		event(change.Billing, "u", 5, 2, 9, now),           // the last to name 2 and 9, which is poison
-		event(change.Billing, "u", 5, 3, 3, now),           // the only one to name 3
+		event(change.LabReportRelation, "c", 4, 0, 1, now), // the last one with patient 1
+		event(change.Billing, "u", 5, 2, 9, now),           // the last one with patients 2 and 9, which is poison
+		event(change.Billing, "u", 5, 3, 3, now),           // the only one with patient 3
 	)
 	want := []outcome.Result{{Kind: outcome.Coalesced}, {Kind: outcome.Coalesced}, {Kind: outcome.Coalesced}, {Kind: outcome.Applied},
 		{Kind: outcome.Dead, Sink: "sql", Reason: "too_long"}, {Kind: outcome.Applied}}
@@ -177,7 +177,7 @@ func TestARecordIsCoalescedWhenLaterOnesNameAllItsPatients(t *testing.T) {
 	}
 }
 
-// Every record has exactly one result, every patient named is computed, and each has a record that stands for them.
+// Every record has exactly one result. Every named patient is computed, and one record has its result.
 func TestEveryRecordIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(rt *rapid.T) {

@@ -12,9 +12,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// schema is what information_schema would say.
+// schema is a fake of information_schema.
 type schema struct {
-	mu    sync.Mutex // guards the others where a watch runs
+	mu    sync.Mutex // guards the other fields while a watch runs
 	has   bool
 	err   error
 	looks int
@@ -87,12 +87,12 @@ func TestADatabaseThatIsAwayLeavesThePhaseUnknown(t *testing.T) {
 	}
 }
 
-// A process that saw the migration may die in it: the walk is asked for at its beginning, and once more at its end,
-// when changes have passed that no one indexed.
+// A process that saw the migration may die during it. A full resync is therefore started at its begin, and again at its
+// end, because changes in between were not indexed.
 func TestAWalkIsAskedForAroundTheMigration(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		columns []bool // as seen by one look after the other
+		columns []bool // seen by consecutive reads
 		want    int
 	}{
 		"running from the first":   {[]bool{true, true}, 0},

@@ -62,7 +62,7 @@ func TestTheFullNameIsOneLineWithinItsColumn(t *testing.T) {
 	}
 }
 
-// A → B → A leaves only B to blank.
+// After A → B → A only B needs a stub.
 func TestAPatientWhoMovesLeavesARoute(t *testing.T) {
 	t.Parallel()
 	in := func(lab int64, previous *projection.Row) *projection.Row {

@@ -59,8 +59,8 @@ func TestTheOrderOfTheSourcesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A life is a sequence of states of the sources. At its end the row depends on the last state and on the laboratories
-// of the others; computing again changes nothing; revisions only rise, whatever the clock does.
+// For any sequence of states of the sources, the row depends only on the last state and on the laboratories of the
+// others. Computing it again changes nothing, and revisions only increase, whatever the clock does.
 func TestALifeEndsInTheRowOfItsLastState(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
@@ -103,7 +103,7 @@ func TestALifeEndsInTheRowOfItsLastState(t *testing.T) {
 	})
 }
 
-// Every field but Rev and UpdatedAt counts, also one that someone adds later.
+// Every field but Rev and UpdatedAt is compared, also one that is added later.
 func TestEqualLooksAtEveryField(t *testing.T) {
 	t.Parallel()
 	fields := reflect.TypeFor[projection.Row]()

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// full is an engine whose disk is nearly full: it takes the order to merge and begins none.
+// full is an engine whose disk is nearly full: it accepts a merge but does not start it.
 type full struct{ Index }
 
 func (full) Next() string { return "patients_next" }

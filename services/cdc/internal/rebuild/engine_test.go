@@ -38,7 +38,7 @@ func deps(p *enginetest.Platform, out io.Writer) rebuild.Deps {
 		Workers: 2, Clock: clock.System{}, Out: out}
 }
 
-// agrees fails t unless the live index is what user_meta says.
+// agrees fails t unless the live index equals user_meta.
 func agrees(t *testing.T, p *enginetest.Platform) {
 	t.Helper()
 	var out bytes.Buffer
@@ -73,7 +73,7 @@ func small(t testing.TB) *enginetest.Platform {
 	return p
 }
 
-// stream changes patients at random, and two syncers as of two processes bring the changes into the index.
+// stream changes patients at random. Two sinks, as of two processes, write the changes to the index.
 func stream(ctx context.Context, p *enginetest.Platform, seed uint64) (changes int, err error) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	sinks := []*indexsync.Sink{syncer(p), syncer(p)}
@@ -87,7 +87,7 @@ func stream(ctx context.Context, p *enginetest.Platform, seed uint64) (changes i
 	return changes, nil
 }
 
-// changeAll changes patients in one way, computes their rows and brings them into the index, as their events would.
+// changeAll changes patients in one way, computes their rows and writes them to the index, as their events would.
 func changeAll(p *enginetest.Platform, sink *indexsync.Sink, random *rand.Rand, ids []int64) error {
 	query, arg := "fullName = CONCAT(?, id)", any(fmt.Sprint("Name ", random.Uint32(), " "))
 	switch random.IntN(4) {
@@ -120,7 +120,7 @@ func changeAll(p *enginetest.Platform, sink *indexsync.Sink, random *rand.Rand, 
 		return err
 	}
 	for i := range results {
-		if results[i].Kind != outcome.Applied && results[i].Kind != outcome.Superseded { // another stream or the rebuild may be ahead
+		if results[i].Kind != outcome.Applied && results[i].Kind != outcome.Superseded { // another writer was faster
 			return fmt.Errorf("patient %d: %+v", rows[i].UserID, results[i])
 		}
 	}
@@ -144,7 +144,7 @@ func TestAnIndexIsRebuiltUnderChangesAndSearchesNeverFindLess(t *testing.T) {
 		})
 	}
 	least := int64(1 << 60)
-	all.Go(func() { // patients are never removed: documents, stubs included, never get fewer
+	all.Go(func() { // patients are never removed, so the number of documents with stubs never decreases
 		for ctx.Err() == nil {
 			if n, err := p.Index.Count(context.Background(), p.Index.Live()); err != nil {
 				t.Error(err)
@@ -169,7 +169,7 @@ func TestAnIndexIsRebuiltUnderChangesAndSearchesNeverFindLess(t *testing.T) {
 	agrees(t, p)
 }
 
-// crashing ends the process, as it were, at its nth step.
+// crashing simulates the end of the process at its nth step.
 type crashing struct {
 	left   atomic.Int64
 	cancel context.CancelCauseFunc
@@ -187,7 +187,7 @@ func (m *crashing) step() error {
 	return nil
 }
 
-// mortalIndex dies before or behind each change of an alias; mortalWriter and mortalRows at each page.
+// mortalIndex dies before or after each change of an alias; mortalWriter and mortalRows die at each page.
 type mortalIndex struct {
 	rebuild.Index
 	m *crashing
@@ -224,7 +224,7 @@ func (w mortalWriter) Write(ctx context.Context, target string, ops []document.O
 	if err := w.m.step(); err != nil {
 		return nil, err
 	}
-	fates, err := w.Writer.Write(ctx, target, ops[:len(ops)/2]) // half of it arrives
+	fates, err := w.Writer.Write(ctx, target, ops[:len(ops)/2]) // half of it is written
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (r mortalRows) Rows(ctx context.Context, s authn.LabScope, after int64, lim
 	return r.rows.Rows(ctx, s, after, limit)
 }
 
-// mortally runs f with a process that dies at step n, and returns whether it did.
+// mortally runs f in a process that dies at step n, and returns whether it died.
 func mortally(t *testing.T, p *enginetest.Platform, n int64, f func(context.Context, *rebuild.Rebuilder) error) bool {
 	t.Helper()
 	m := &crashing{}
@@ -272,7 +272,7 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 	p := small(t)
 	run := func(ctx context.Context, r *rebuild.Rebuilder) error { return r.Run(ctx) }
 	deaths := int64(0)
-	for n := int64(1); mortally(t, p, n, run); n += 2 { // each continues where the one before died, and lives longer
+	for n := int64(1); mortally(t, p, n, run); n += 2 { // each run continues where the previous one died, and gets further
 		deaths++
 		if count, err := p.Index.Count(t.Context(), p.Index.Live()); err != nil || count < 90 {
 			t.Fatalf("after %d steps a search sees %d documents, error %v", n, count, err)
@@ -282,7 +282,7 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 		t.Errorf("only %d deaths", deaths)
 	}
 	agrees(t, p)
-	// A rebuild that starts afresh each time, and is killed at the other steps.
+	// A rebuild that starts from scratch each time, and is killed at the other steps.
 	for n := int64(2); ; n += 2 {
 		died := mortally(t, p, n, run)
 		agrees(t, p)
@@ -295,12 +295,12 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 	}
 }
 
-// The index that was kept holds the past. It is caught up before anybody searches it, wherever the way back is killed, and each
-// call continues to the same index.
+// The kept index has an old state. It is brought up to date before it is searched, wherever the rollback is killed, and
+// each call continues with the same index.
 func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	for range 2 { // v1 and v2 are kept
+	for range 2 { // afterwards v1 and v2 are kept
 		if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -313,11 +313,11 @@ func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	rollback := func(ctx context.Context, r *rebuild.Rebuilder) error { return r.Rollback(ctx) }
 	deaths := 0
 	for n := int64(1); mortally(t, p, n, rollback); n++ {
-		if live(t, p) == "v2" { // killed behind the swap
+		if live(t, p) == "v2" { // killed after the swap
 			break
 		}
 		deaths++
-		agrees(t, p) // what is searched is never the past
+		agrees(t, p) // searches never see the old state
 	}
 	if deaths < 3 || live(t, p) != "v2" {
 		t.Fatalf("%d deaths, live is %s", deaths, live(t, p))
@@ -341,7 +341,7 @@ func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	}
 }
 
-// An hour of filling is not lost because the pipeline gave the index up.
+// An hour of filling is not lost when the pipeline gives the index up.
 func TestAGivenUpIndexIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	p := small(t)
@@ -377,7 +377,7 @@ func TestNoRollbackDuringARebuild(t *testing.T) {
 func TestAPatientWhomTheIndexRefusesDoesNotStopARebuild(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	p.Patients(8, 91, 91) // whom the live index does not have either
+	p.Patients(8, 91, 91) // patients that the live index lacks as well
 	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id = 91")
 	var out bytes.Buffer
 	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil {
@@ -429,7 +429,7 @@ func BenchmarkRebuild(b *testing.B) {
 func TestANewSchemaPausesTheSyncerUntilItsIndexIsMade(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	p.Index.Send("PUT", "/"+p.Index.Alias+"_v1/_mapping", `{"_meta":{"version_domain":"user_meta.rev","schema":0}}`, nil) // of a program before ours
+	p.Index.Send("PUT", "/"+p.Index.Alias+"_v1/_mapping", `{"_meta":{"version_domain":"user_meta.rev","schema":0}}`, nil) // an old index
 	sink := syncer(p)
 	p.Exec("UPDATE userDetails SET fullName = 'Changed while nothing is written' WHERE id = 9")
 	p.Recompute(9)

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/enginetest"
 )
 
-// event is the record that the connector makes of a row of user_meta.
+// event returns the connector's record for a row of user_meta.
 func event(op change.Op, r projection.Row) change.Record {
 	deleted := 0
 	if r.IsDeleted {
@@ -62,26 +62,26 @@ func event(op change.Op, r projection.Row) change.Record {
 	if op == change.Delete {
 		value = map[string]any{"op": op, "before": image, "after": nil}
 	}
-	text, _ := json.Marshal(value) // maps of plain values always encode
+	text, _ := json.Marshal(value) // maps of plain values can always be encoded
 	return change.Record{Topic: "lab.lab.user_meta", Key: fmt.Appendf(nil, `{"user_id":%d}`, r.UserID), Value: text}
 }
 
-// column is a list as its JSON column arrives.
+// column returns a list in the form of its JSON column.
 func column[T any](list []T) any {
 	if list == nil {
 		return nil
 	}
-	text, _ := json.Marshal(list) // numbers and texts always encode
+	text, _ := json.Marshal(list) // numbers and texts can always be encoded
 	return string(text)
 }
 
-// running is the phase of a migrated database.
+// running is a phase source that always returns Running.
 type running struct{}
 
 func (running) Phase(context.Context) (phase.Phase, error)       { return phase.Running, nil }
 func (running) Check(context.Context) (phase.Phase, bool, error) { return phase.Running, false, nil }
 
-// syncer is an index syncer as one process of the service has it.
+// syncer returns a sink as one process of the service has it.
 func syncer(p *enginetest.Platform) *indexsync.Sink {
 	return indexsync.NewSink(indexsync.Deps{
 		Lookup:   p.Index,

@@ -26,7 +26,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/enginetest"
 )
 
-// before is small with a live index of the schema before the present one, changed by mapping.
+// before returns a small platform with a live index of the previous schema, modified by mapping.
 func before(t *testing.T, mapping func(properties map[string]any)) *enginetest.Platform {
 	t.Helper()
 	p := enginetest.New(t)
@@ -55,7 +55,8 @@ func before(t *testing.T, mapping func(properties map[string]any)) *enginetest.P
 
 func unchanged(map[string]any) {}
 
-// find searches a laboratory by alias, as a search does, and returns how many patients it finds; -1 when the search fails.
+// find searches a laboratory by alias, as a search does. It returns the number of patients found, -1 when the search
+// fails, and the status.
 func find(p *enginetest.Platform, alias string, lab int64) (int, int) {
 	var answer struct {
 		Hits struct{ Total struct{ Value int } }
@@ -65,14 +66,14 @@ func find(p *enginetest.Platform, alias string, lab int64) (int, int) {
 	return answer.Hits.Total.Value, status
 }
 
-// Each of two writers changes 12 of its patients every 100 ms, and a syncer of its own brings them into the index at once: 240
-// changes a second, or as many as the machine manages.
+// Each of two writers changes 12 of its patients every 100 ms, and a sink of its own indexes them at once: 240 changes
+// a second, or as many as the machine allows.
 const (
 	batch      = 12
 	batchEvery = 100 * time.Millisecond
 )
 
-// batches changes patients whose number is even, or those whose number is odd, some at once as change capture does.
+// batches changes either the patients with even or those with odd numbers, several at once as change capture does.
 func batches(ctx context.Context, p *enginetest.Platform, half int64) (changes int, err error) {
 	random := rand.New(rand.NewPCG(uint64(half), 7))
 	sink := syncer(p)
@@ -95,7 +96,7 @@ func batches(ctx context.Context, p *enginetest.Platform, half int64) (changes i
 	}
 }
 
-// The whole change of a schema: the older index is live, is read and written; the newer one is made beside it.
+// A complete change of the schema: the older index is live, read and written, while the newer one is created beside it.
 func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 	t.Parallel()
 	p := before(t, unchanged)
@@ -116,13 +117,13 @@ func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 			streamed.Add(int64(n))
 		})
 	}
-	all.Go(func() { // of a laboratory whose patients do not change
+	all.Go(func() { // searches a laboratory whose patients do not change
 		for ctx.Err() == nil {
 			searches.Add(1)
 			if found, status := find(p, p.Index.Alias, 9); status != http.StatusOK || found != 10 {
 				failed.Add(1)
 			}
-			// The alias of a schema is there with all patients, or it is not there.
+			// The alias of a schema either finds all patients or does not exist.
 			if found, status := find(p, userindex.Reader(p.Index.Alias, document.Schema), 9); status != http.StatusNotFound && found != 10 {
 				failed.Add(1)
 			}
@@ -147,7 +148,7 @@ func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 		t.Errorf("searches of the present schema find %d, status %d", found, status)
 	}
 	agrees(t, p)
-	// And back: the index of the older schema is written in its own again.
+	// Rollback: the index of the older schema gets documents of its own schema again.
 	p.Exec("UPDATE userDetails SET fullName = 'Changed since' WHERE id BETWEEN 91 AND 95")
 	p.Recompute(91, 92, 93, 94, 95)
 	p.Pump(p.Index.Live())
@@ -157,7 +158,7 @@ func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 	agrees(t, p)
 }
 
-// lenient takes what the present mapping does not.
+// lenient makes a mapping accept values that the current mapping rejects.
 func lenient(properties map[string]any) {
 	for _, name := range []string{"sample_ids", userindex.Identifiers} {
 		properties[name] = map[string]any{"type": "keyword", "ignore_above": 256}
@@ -179,7 +180,7 @@ func TestARebuildThatWouldLosePatientsDoesNotSwap(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, &out)
 		}
 	}
-	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY('S1'), rev = rev + 1 WHERE user_id IN (9, 95)") // someone fixes them
+	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY('S1'), rev = rev + 1 WHERE user_id IN (9, 95)") // corrected
 	p.Pump(p.Index.Live())
 	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil || live(t, p) != "v2" {
 		t.Errorf("live is %s, error %v\n%s", live(t, p), err, &out)

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 )
 
-// late is a proof that also finds a patient of laboratory 7 behind at each of its first comparisons.
+// late is a proof whose first comparisons each find a patient of laboratory 7 with an outdated document.
 type late struct {
 	rebuild.Proof
 	patient func(comparison int) int64 // 0: none
@@ -31,8 +31,8 @@ func (l late) Compare(ctx context.Context, lab authn.LabScope, progress func(rec
 	return result, nil
 }
 
-// Under constant writes to a slow pipeline each comparison finds some who are behind, and others the next time. Only who stays behind
-// although he was fixed keeps the new index from its place.
+// While a slow pipeline is under constant writes, each comparison finds other patients with outdated documents. Only a
+// patient that is still outdated after a repair stops the swap.
 func TestPatientsWhoseChangesAreLateHoldUpARebuildAndOneWhoStaysWrongEndsIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

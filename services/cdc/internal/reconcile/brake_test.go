@@ -46,7 +46,7 @@ func (c crowd) document(id int64) document.Entry {
 	return document.Entry{UserID: id, Route: 7, LabID: 7, Version: 11, Source: document.NewEncoder().Document(&row)}
 }
 
-// crowdIndex holds every patient who is not missing.
+// crowdIndex has documents of all other patients.
 type crowdIndex struct {
 	fromIndex
 	crowd crowd
@@ -73,7 +73,7 @@ func (c crowdIndex) Find(_ context.Context, _ string, asked []document.Entry) (f
 	return found, nil
 }
 
-// The loop acts alone all day: what is more than lost events is left to a person.
+// The loop runs unattended: more differences than lost events can cause are left to an operator.
 func TestTheLoopRepairsFewAndHoldsBeforeMany(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func kinds(result reconcile.Result) []string {
 	return all
 }
 
-// spoiled is a platform whose laboratories agree, and then do not.
+// spoiled returns a platform whose laboratories agreed and then were damaged.
 func spoiled(t *testing.T) *enginetest.Platform {
 	t.Helper()
 	p := enginetest.New(t)
@@ -91,11 +91,11 @@ func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
 	}
 
 	removed := s.row(41)
-	s.write(maker.Delete(41, 1, removed.Rev)) // missing; its tombstone has the higher version
+	s.write(maker.Delete(41, 1, removed.Rev)) // missing, while its tombstone has the higher version
 	p.Exec("UPDATE user_meta SET rev = rev + 10 WHERE user_id = 42")
 	ahead := s.row(43)
 	ahead.Rev += 1_000_000_000
-	s.write(maker.Own(&ahead)) // the index is ahead of the row
+	s.write(maker.Own(&ahead)) // the document is newer than the row
 	content := maker.Own(&projection.Row{UserID: 44, LabID: 1, Rev: s.row(44).Rev, FullName: "Someone Else"})
 	s.write(content)
 	p.Exec("UPDATE userDetails SET fullName = 'Renamed' WHERE id = 45")
@@ -121,7 +121,7 @@ func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
 		t.Fatalf("error %v, %d unsettled: %s", err, result.Unsettled, diff)
 	}
 
-	for range 2 { // a repair may be repeated
+	for range 2 { // repairs are idempotent
 		if refused, err := r.Repair(t.Context(), result.Differences); err != nil || len(refused) > 0 {
 			t.Fatal(refused, err)
 		}
@@ -146,7 +146,7 @@ func TestWhatIsOnItsWayIsNoDifference(t *testing.T) {
 	p.Patients(7, 1, 50)
 	r := reconciler(p, p.Index.Live())
 	arrived := false
-	result, err := r.Compare(t.Context(), scope(t, 7), func(reconcile.Count) { // behind the first page: what it showed is missing
+	result, err := r.Compare(t.Context(), scope(t, 7), func(reconcile.Count) { // they arrive after the first page
 		if !arrived {
 			p.Pump(p.Index.Live())
 		}
@@ -157,7 +157,7 @@ func TestWhatIsOnItsWayIsNoDifference(t *testing.T) {
 	}
 }
 
-// A document that the index refuses must not come through the pipeline as a new dead letter at every pass.
+// A rejected document must not become a new dead letter in the pipeline at every comparison.
 func TestARefusedDocumentIsToldAndGetsNoNewRevision(t *testing.T) {
 	t.Parallel()
 	p := enginetest.New(t)

@@ -24,11 +24,11 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// world has one patient in laboratory 7, whose row and document change from look to look.
+// world has one patient in laboratory 7, whose row and document differ from read to read.
 type world struct {
-	turn      int64   // the cursor
-	revs      []int64 // of the row, at the scan and at each look
-	documents []int64 // revs of the document in the same order; 0 for none
+	turn      int64   // position of the cursor
+	revs      []int64 // revisions of the row, in the scan and at each further read
+	documents []int64 // revisions of the document in the same order; 0: none
 	look      int
 	targets   []materialize.Target
 	deleted   []document.Op
@@ -125,7 +125,7 @@ func (w *world) SetTurn(_ context.Context, lab int64) error {
 	return nil
 }
 
-// fromIndex is the index's side of a method that both sides have.
+// fromIndex has the index's version of a method that rows and index both have.
 type fromIndex struct{ *world }
 
 func (fromIndex) Laboratories(context.Context, string) ([]int64, error) { return []int64{9}, nil }
@@ -201,7 +201,7 @@ func TestARepairGoesAboveWhatTheIndexHolds(t *testing.T) {
 func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	t.Parallel()
 	w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
-	loop := func() *reconcile.Loop { // each turn in another process: the cursor is kept
+	loop := func() *reconcile.Loop { // each turn is in another process, but the cursor is stored
 		return &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Indexed: always, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
 	}
 	for range 5 {
@@ -222,7 +222,7 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	}
 }
 
-// A new laboratory does not wait for its turn, which may be hours away.
+// A new laboratory does not wait for its turn, which may take hours.
 func TestALaboratoryThatIsNewIsComparedWithinMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestALaboratoryThatIsNewIsComparedWithinMinutes(t *testing.T) {
 	})
 }
 
-// slowly makes every look at the clock a second later.
+// slowly is a clock that advances by a second at each read.
 type slowly struct{ now time.Time }
 
 func (s *slowly) Now() time.Time { s.now = s.now.Add(time.Second); return s.now }
@@ -267,11 +267,11 @@ func TestTheLoopGoesOnToTheNextLaboratoryWhileItsTimeLasts(t *testing.T) {
 	}
 }
 
-// A large laboratory takes longer to compare than anybody wants to wait: what was repaired has its time all the same.
+// Comparing a large laboratory takes longer than the waiting time, which is still available in full for the repair.
 func TestComparingTakesNothingOfTheTimeToWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{revs: []int64{5}, documents: []int64{4, 4, 4, 5}, labs: []int64{7}} // the repair arrives at the third look
+		w := &world{revs: []int64{5}, documents: []int64{4, 4, 4, 5}, labs: []int64{7}} // visible at the third read
 		var out strings.Builder
 		total, err := w.reconciler().Report(t.Context(), reconcile.Options{LabID: 7, Repair: true, Wait: 2 * time.Second}, &out, clock.System{})
 		if err != nil || total.Differences != 0 || total.Repaired != 1 {
@@ -283,7 +283,7 @@ func TestComparingTakesNothingOfTheTimeToWait(t *testing.T) {
 func TestAWaitIsOverForAllLaboratoriesTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{revs: []int64{5}, documents: []int64{4}, labs: []int64{7, 7, 7}} // nothing ever arrives
+		w := &world{revs: []int64{5}, documents: []int64{4}, labs: []int64{7, 7, 7}} // the repair is never visible
 		begin := time.Now()
 		total, err := w.reconciler().Report(t.Context(), reconcile.Options{Wait: 5 * time.Second}, io.Discard, clock.System{})
 		if took := time.Since(begin); err != nil || total.Differences != 3 || took != 3*3*time.Second+5*time.Second {

@@ -17,14 +17,14 @@ import (
 
 const lostTrace = "io.debezium.DebeziumException: The connector is trying to read change stream starting at X, but this is no longer available on the server. Reconfigure"
 
-// successor follows a supervisor that died.
+// successor replaces the supervisor by a new one, as after a crash.
 func (b *fixture) successor() {
 	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}, Unreadable: b.Unreadable})
 }
 
-// No one gets up at night: both connectors start over, and what they missed is noted before the first of them forgets anything. At
-// every look another process leads.
+// A lost position is repaired without an operator: both connectors start over, and the full resync is stored before the
+// first one abandons its position. At every check another process leads.
 func TestALostPositionMendsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,8 +70,9 @@ func TestALostPositionMendsItself(t *testing.T) {
 	})
 }
 
-// When a replica becomes the primary, the connector first cannot reach the previous one; restarted, it does not find its
-// place on the new one. The first failure must not hide the second: restarts alone would fix nothing, ever.
+// When a replica becomes the primary, the connector first cannot reach the previous primary; after a restart it does
+// not find its position on the new one. The first failure must not hide the second, because restarts would never fix
+// it.
 func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
 	})
 }
 
-// A position that is lost again, as in a binary log without any transaction, is tried at the pace of restarts.
+// When a position is lost repeatedly, as in a binary log without any transaction, it is tried at the pace of restarts.
 func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,8 +112,8 @@ func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
 	})
 }
 
-// A statement on a captured table that the connectors cannot read is no failure that restarts fix. They start over, which reads the
-// structure of the tables, as soon as every captured table is readable: until then a person is needed.
+// Restarts do not fix a statement on a captured table that the connectors cannot read. They start over, which reads the
+// structure of the tables, as soon as every captured table is readable; until then an operator is needed.
 func TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable(t *testing.T) {
 	t.Parallel()
 	const drifted = "io.debezium.DebeziumException: Error processing row in userDetails, internal schema size 23, but row size 24 , restart connector with schema recovery mode."
@@ -134,7 +135,7 @@ func TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable(t *test
 		if diff := cmp.Diff(want, b.journal.jumps); diff != "" || !b.journal.up[existing] || !b.journal.up[projection] {
 			t.Errorf("jumps (-want +got):\n%s, up %v", diff, b.journal.up)
 		}
-		for range 8 * 60 { // the same again and again: each start over has every patient computed again
+		for range 8 * 60 { // the same failure repeatedly: each start causes a full resync
 			if b.worker.connectors[existing].state == connect.Running {
 				b.worker.fail(existing)
 				b.worker.connectors[existing].trace = drifted

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// applier wants what the caller may change in the map.
+// applier returns an Applier, and the map of wanted configurations, which the caller may change.
 func applier(w *worker) (*supervise.Applier, map[string]map[string]string) {
 	wanted := map[string]map[string]string{
 		existing:   {"connector.class": "c", "database.password": "hunter22"},
@@ -88,7 +88,8 @@ func TestARefusalIsReportedWithItsReason(t *testing.T) {
 	}
 }
 
-// A runtime that lost what it knew has no connectors. They are made again, and what they may have missed is noted before.
+// A runtime that lost its state has no connectors. They are created again, and the full resync for what they may have
+// missed is stored before.
 func TestConnectorsThatTheRuntimeForgotAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -114,7 +115,7 @@ func TestConnectorsThatTheRuntimeForgotAreMadeAgain(t *testing.T) {
 			if len(w.connectors) != 2 {
 				t.Errorf("behind the wipe there are %v", w.connectors)
 			}
-			w.connectors[existing].configuration["poll.interval.ms"] = "1" // what someone changes stands
+			w.connectors[existing].configuration["poll.interval.ms"] = "1" // an operator's change is kept
 		})
 		<-time.After(time.Hour)
 		stop()

@@ -27,16 +27,16 @@ const (
 		"Caused by: java.sql.SQLException: Duplicate entry 'Asha Rao'\n"
 )
 
-// worker is a scripted Kafka Connect behind the real client: it keeps connectors and answers as the recordings do,
+// worker is a scripted Kafka Connect behind the real client. It stores connectors and responds as in the recordings,
 // without a network, so that time can be virtual.
 type worker struct {
-	mu   sync.Mutex // guards all
+	mu   sync.Mutex // guards all fields
 	away bool
-	// brokersAway: the worker answers from memory, but cannot read offsets
+	// brokersAway makes the worker respond from memory, without offsets.
 	brokersAway bool
-	refusal     string // message of a 400 to every configuration
+	refusal     string // message of the 400 response to every configuration
 	connectors  map[string]*connector
-	requests    []string // everything but reads, with the time since the start
+	requests    []string // all requests but reads, with the time since the start
 	begin       time.Time
 	onRestart   func(*connector)
 }
@@ -60,7 +60,7 @@ func (w *worker) client() *connect.Client {
 	return connect.New(connect.Config{URLs: []string{"http://connect"}, HTTP: &http.Client{Transport: w}})
 }
 
-// change lets a test interfere while another goroutine talks to the worker.
+// change changes the worker while another goroutine sends requests to it.
 func (w *worker) change(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,7 +167,7 @@ func (w *worker) fail(name string) {
 
 func (w *worker) heal(name string) { w.connectors[name].tasks = []string{connect.Running} }
 
-// journal is a failure log and an observer.
+// journal is a failure log, a store of jumps and an observer.
 type journal struct {
 	away      error
 	records   []string
@@ -176,7 +176,7 @@ type journal struct {
 	restarted map[string]int
 	lost      []string
 	jumping   map[string]bool
-	jumps     []string // what was noted, in order
+	jumps     []string // stored jumps, in order
 }
 
 var (
@@ -225,13 +225,13 @@ func (j *journal) Connector(name string, up bool, tasks map[int]string) {
 
 func (j *journal) Restarted(name string) { j.restarted[name]++ }
 
-// fixture is a supervisor with all that it works with.
+// fixture is a supervisor with its dependencies.
 type fixture struct {
 	*supervise.Supervisor
 	worker  *worker
 	journal *journal
 	log     bytes.Buffer
-	tables  []string // captured ones that cannot be read
+	tables  []string // captured tables that the connectors cannot read
 }
 
 func newFixture() *fixture {
@@ -241,7 +241,7 @@ func newFixture() *fixture {
 	return b
 }
 
-// watch looks every second for d.
+// watch runs a check every second for d.
 func (b *fixture) watch(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
@@ -252,7 +252,7 @@ func (b *fixture) watch(t *testing.T, d time.Duration) {
 	}
 }
 
-// restarts are the times of the requests, since the start.
+// restarts returns the times of the restart requests since the start.
 func (b *fixture) restarts() []string {
 	var list []string
 	for _, request := range b.worker.requests {

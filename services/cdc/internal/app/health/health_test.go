@@ -20,7 +20,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// situation is everything that health reads.
+// situation holds everything that Health reads.
 type situation struct {
 	state      broker.State
 	partitions []consume.Partition
@@ -45,7 +45,7 @@ func (s situation) Dependencies() map[string]string {
 }
 func (s situation) Now() time.Time { return now }
 
-// well is a member that has just fetched and has nothing to do.
+// well returns a member that has just fetched and is idle.
 func well() situation {
 	return situation{state: broker.State{Member: true, Since: ago(time.Hour), LastPoll: ago(300 * time.Millisecond), Claims: 1},
 		partitions: []consume.Partition{{Topic: "lab.lab.billing", Partition: 2}}}
@@ -89,7 +89,7 @@ func TestHealthTellsIdleFromStuck(t *testing.T) {
 			test.change(&s)
 			mux := http.NewServeMux()
 			(&health.Health{Group: s, Status: s, Stores: s, Clock: s, Phase: func(context.Context) string { return "running" }}).Handle(mux)
-			live := 200 // brokers that are unavailable are no reason for a restart
+			live := 200 // a restart does not help when brokers are unavailable
 			if strings.Contains(test.reason, "one batch") {
 				live = 503
 			}

@@ -82,7 +82,7 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Ensured(t)
 	ctx := t.Context()
-	for range 2 { // a second rebuild continues with the first one's index
+	for range 2 { // a second rebuild continues with the index of the first one
 		if next, _, err := s.CreateNext(ctx); err != nil || next != s.Alias+"_v2" {
 			t.Fatalf("next %q, error %v", next, err)
 		}
@@ -100,7 +100,7 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 	if err := s.Swap(ctx); !errors.Is(err, elastic.ErrNoIndex) {
 		t.Errorf("a second swap: %v", err)
 	}
-	for range 2 { // a second way back continues with the first one's index
+	for range 2 { // a second rollback continues with the index of the first one
 		if older, err := s.TakeOlder(ctx); err != nil || older != s.Alias+"_v1" {
 			t.Fatalf("older %q, error %v", older, err)
 		}
@@ -118,13 +118,13 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 	}
 }
 
-// Searches of one schema never read an index of another one, not for a moment.
+// Searches of one schema never read an index of another schema, not for a moment.
 func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Open(t)
 	ctx := t.Context()
 	s.CreateOld("_v1")
-	if status := s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema6", nil, nil); status != http.StatusOK { // someone did
+	if status := s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema6", nil, nil); status != http.StatusOK { // removed by hand
 		t.Fatalf("status %d", status)
 	}
 	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema6", Schema: 6}}) {
@@ -152,7 +152,7 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 		do   func() error
 		want []string
 	}{
-		{func() error { return nil }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}}, // named so when it was looked up
+		{func() error { return nil }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}}, // the lookup added this alias
 		{func() error { return s.Swap(ctx) }, []string{s.Alias + "_schema7 " + s.Alias + "_v2"}},
 		{func() error { _, err := s.TakeOlder(ctx); return errors.Join(err, s.Swap(ctx)) }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}},
 	} {
@@ -193,7 +193,7 @@ func TestAnIndexThatWasGivenUpIsFilledAgainBeforeItIsSearched(t *testing.T) {
 	if older, err := s.TakeOlder(ctx); err != nil || older != s.Alias+"_v1" {
 		t.Errorf("a rollback goes to %q, error %v", older, err)
 	}
-	if err := s.GiveUpNext(ctx, s.Alias+"_v9"); err != nil { // gone meanwhile
+	if err := s.GiveUpNext(ctx, s.Alias+"_v9"); err != nil { // the index no longer exists
 		t.Error(err)
 	}
 }

@@ -60,7 +60,7 @@ func TestTheRealServerTakesTheLongestLists(t *testing.T) {
 	}
 }
 
-// A search service relies on these: what is typed, where it looks, and who is found.
+// Searches rely on these: what a user types, which field is searched, and who is found.
 func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Ensured(t)

@@ -14,8 +14,8 @@ import (
 
 const benchPatients = 20_000 // each with two bills and four reports
 
-// BenchmarkRecompute writes the rows of patients that all differ, one event a patient, from two goroutines as the
-// consumer has them. The server's durability is the server's: set innodb_flush_log_at_trx_commit=1 and sync_binlog=1.
+// BenchmarkRecompute writes rows of patients that all differ, with one event per patient, from two goroutines as in the
+// consumer. Durability is set on the server: innodb_flush_log_at_trx_commit=1 and sync_binlog=1.
 func BenchmarkRecompute(b *testing.B) {
 	w := setup(b)
 	w.fill(b)
@@ -38,7 +38,7 @@ func (b *fixture) fill(t testing.TB) {
 	b.exec(t, "ANALYZE TABLE userDetails, billing, labReportRelation")
 }
 
-// measure runs b.N events. Between rounds over all patients the sources change, off the clock.
+// measure processes b.N events. Between rounds over all patients it changes the sources while the timer is stopped.
 func (b *fixture) measure(t *testing.B, size, workers int) {
 	clk := &ticking{now: time.Now()}
 	store := mysql.New(mysql.Deps{DB: b.db, Clock: clk, Phases: b.watch})

@@ -19,15 +19,14 @@ import (
 )
 
 const (
-	raceUsers   = 6 // few, so that many want the same
+	raceUsers   = 6 // few, so that writers often meet at the same patient
 	raceWriters = 4
 	raceReaders = 6
-	raceChanges = 400 // by each writer
+	raceChanges = 400 // per writer
 )
 
-// Writers change the sources and name the patients concerned; computers take what was named in batches that overlap,
-// in any order. When all is quiet, user_meta is what the sources say, and each change was followed by a computation
-// that began after it.
+// Writers change the sources and name the patients concerned. Computations take the named patients in overlapping
+// batches, in any order. In the end user_meta equals the sources, and after each change a computation began.
 func TestConcurrentComputationsEndInWhatTheSourcesSay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -54,8 +53,8 @@ func TestConcurrentComputationsEndInWhatTheSourcesSay(t *testing.T) {
 	b.noDifferences(t)
 }
 
-// take returns up to four of the patients who wait, at least one; nil when the channel is closed and empty. Small
-// batches meet more often.
+// take returns up to four waiting patients, at least one; nil when the channel is closed and empty. Small batches
+// collide more often.
 func take(dirty <-chan int64) []int64 {
 	var batch []int64
 	for id := range dirty {
@@ -67,8 +66,8 @@ func take(dirty <-chan int64) []int64 {
 	return batch
 }
 
-// write makes random changes. Each names exactly the patients whom it concerned, once it is committed, as the images of
-// its event would; no one else ever names them.
+// write makes random changes. After the commit of each it names exactly the patients concerned, as the images of its
+// event would; they are named nowhere else.
 func (b *fixture) write(t *testing.T, seed int, dirty chan<- int64) {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	for n := range raceChanges {
@@ -130,7 +129,7 @@ func (b *fixture) noDifferences(t *testing.T) {
 	}
 }
 
-// Batches in opposite orders and a writer on the same rows: deadlocks are repeated inside.
+// Batches in opposite orders and a writer use the same rows: deadlocks are retried inside the store.
 func TestOverlappingBatchesDoNotFail(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -169,10 +168,10 @@ func (silent) Recomputed(int, int, int) {}
 func (silent) Early(int)                {}
 func (silent) Late(int)                 {}
 
-// While a computation waits for a patient's lock, the sources change. It must not have read them before.
+// The sources change while a computation waits for a patient's lock. It must not have read them before.
 func TestTheSourcesAreReadUnderTheLock(t *testing.T) {
 	t.Parallel()
-	const id = 7700770077 // found in the server's list of statements that wait
+	const id = 7700770077 // appears in the server's list of waiting statements
 	b := setup(t)
 	b.patient(t, id, 12)
 	b.recompute(t, targets(id)...)
@@ -203,7 +202,7 @@ func (b *fixture) waitForLock(t *testing.T, id int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	ticker := time.NewTicker(150 * time.Millisecond) // asked more often, the server answers from memory for ever
+	ticker := time.NewTicker(150 * time.Millisecond) // queried more often, the server returns a cached list forever
 	defer ticker.Stop()
 	for {
 		var waiting int

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// connect opens a pool on the fixture's database as another user, with DSN parameters of its own.
+// connect opens a pool on the fixture's database with changed DSN parameters, such as another user.
 func (b *fixture) connect(t testing.TB, change func(*driver.Config)) *sql.DB {
 	t.Helper()
 	config, err := driver.ParseDSN(b.dsn)
@@ -33,7 +33,7 @@ func (b *fixture) connect(t testing.TB, change func(*driver.Config)) *sql.DB {
 	return db
 }
 
-// user makes an ordinary user of the fixture's database with the given privileges.
+// user creates a user of the fixture's database with the given privileges.
 func (b *fixture) user(t testing.TB, privileges string) func(*driver.Config) {
 	t.Helper()
 	var database string
@@ -90,7 +90,7 @@ func TestAMissingGrantIsTheOperators(t *testing.T) {
 	wantOperator(t, err, "grant it")
 }
 
-// Not parallel: the switch is the server's. The other tests work as root, whom it does not concern.
+// Not parallel, because read_only applies to the whole server. The other tests run as root, which it does not affect.
 func TestAReadOnlyServerIsTheOperators(t *testing.T) {
 	b := setup(t)
 	b.patient(t, 1, 12)
@@ -118,7 +118,7 @@ func TestAnOutageIsRetried(t *testing.T) {
 	wantRetry(t, err)
 }
 
-// Someone holds a patient's row for longer than the server waits: the attempts inside end, the fault passes.
+// Another transaction holds a patient's row for longer than the server waits: the attempts end with a temporary fault.
 func TestALockThatIsHeldIsRetried(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -144,7 +144,7 @@ func TestALockThatIsHeldIsRetried(t *testing.T) {
 	}
 }
 
-// A value that a column cannot hold concerns its row alone, and the error does not repeat it.
+// A value that a column cannot hold affects only its row, and the error does not contain it.
 func TestAValueThatDoesNotFitIsPoison(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ ddl, reason, column string }{
@@ -181,7 +181,7 @@ func TestAValueThatDoesNotFitIsPoison(t *testing.T) {
 	}
 }
 
-// A source column of another type than expected, with a value that does not read, concerns its patient alone.
+// A source column has another type than expected and a value that cannot be read: only its patient is affected.
 func TestASourceRowThatCannotBeReadIsPoison(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -198,7 +198,8 @@ func TestASourceRowThatCannotBeReadIsPoison(t *testing.T) {
 	}
 }
 
-// An operator drops or adds the person's columns under a running service: the first statement that fails looks again.
+// An operator drops or adds the person's columns while the service runs: the first statement that fails reads the
+// schema again.
 func TestTheColumnsMayChangeUnderARunningService(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,12 +15,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// interrupter is a connector whose connections the server kills right before their n-th statement from now, begin and
-// commit included.
+// interrupter is a driver.Connector whose connections the server kills just before their n-th statement from now, begin
+// and commit included.
 type interrupter struct {
 	driver.Connector
 	admin *sql.DB
-	left  atomic.Int64 // statements until the kill; never when negative
+	left  atomic.Int64 // statements until the kill; negative: never
 }
 
 func (i *interrupter) Connect(ctx context.Context) (driver.Conn, error) {
@@ -89,7 +89,7 @@ func (t interruptedTx) Commit() error {
 	return t.Tx.Commit()
 }
 
-// flaky returns a store over connections that the interrupter kills.
+// flaky returns a store with connections that the interrupter kills.
 func (b *fixture) flaky(t *testing.T) (*mysql.Store, *interrupter) {
 	t.Helper()
 	config, err := mysqldriver.ParseDSN(b.dsn)
@@ -108,8 +108,8 @@ func (b *fixture) flaky(t *testing.T) (*mysql.Store, *interrupter) {
 	return store, i
 }
 
-// The server kills the connection before each statement in turn. All or nothing is written, and the next attempt
-// completes the work.
+// The server kills the connection before each statement in turn. Everything or nothing is written, and the next attempt
+// completes it.
 func TestAConnectionThatDiesAtAnyStatementLeavesNoTornState(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -23,8 +23,8 @@ func rowIDs(rows []projection.Row) []int64 {
 	return ids
 }
 
-// laboratories makes patients 1–4 in laboratory 12, 5 and 6 in 13, of whom 4 came from 13 and 3 is deleted; 7 is in 12
-// and not computed; 8 is a stub.
+// laboratories creates patients: 1 to 4 in laboratory 12, 5 and 6 in 13; 4 came from 13, 3 is deleted; 7 is in 12 but
+// not computed; 8 is a stub.
 func laboratories(t *testing.T) *fixture {
 	t.Helper()
 	b := setup(t)
@@ -177,7 +177,7 @@ func TestChangesAreLateUntilTheIndexHoldsThoseOfLate(t *testing.T) {
 			t.Fatalf("late %v, error %v", got, err)
 		}
 	}
-	late(true) // no one knows yet
+	late(true) // nothing is recorded yet
 	for before, want := range map[time.Duration]bool{time.Minute: true, time.Second: false} {
 		b.exec(t, fmt.Sprintf("REPLACE INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, %d, 0, 0)",
 			time.Now().Add(-before).UnixMilli()))
@@ -185,7 +185,7 @@ func TestChangesAreLateUntilTheIndexHoldsThoseOfLate(t *testing.T) {
 	}
 }
 
-// Both hops: what is in user_meta counts only when a later beat of the second connector has passed.
+// Both steps: changes in user_meta count only when a later heartbeat of the second connector has passed.
 func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -208,9 +208,9 @@ func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 		return ms
 	}
 	before := now()
-	applied("source-projection", before) // no candidate yet
+	applied("source-projection", before) // there is no candidate yet
 	applied("source-existing", before-1000)
-	applied("source-existing", before-500) // the first one waits: the next would come later still
+	applied("source-existing", before-500) // the first one stays the candidate, or it would be replaced again and again
 	applied("source-projection", before-1)
 	if got := complete(); got != 0 {
 		t.Fatalf("complete to %d by a beat that came before the rows", got)
@@ -221,14 +221,14 @@ func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 		t.Fatalf("complete to %d, want %d", got, before-1000)
 	}
 	applied("source-projection", after+1)
-	applied("source-existing", before-2000) // an old beat again, by another process
+	applied("source-existing", before-2000) // an old heartbeat again, from another process
 	applied("source-projection", now()+1000)
 	if got := complete(); got != before-1000 {
 		t.Fatalf("complete fell to %d", got)
 	}
 }
 
-// A connector that lost its place: until a beat of it has come from the new one, every change may be in the gap.
+// A connector lost its position. Until a heartbeat from its new position arrives, every change may be in the gap.
 func TestAJumpEndsWithTheFirstBeatBehindItAndAWalk(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -245,7 +245,7 @@ func TestAJumpEndsWithTheFirstBeatBehindItAndAWalk(t *testing.T) {
 			t.Fatalf("a walk is due: %v, error %v", got, err)
 		}
 	}
-	for _, name := range []string{"source-existing", "source-projection"} { // a new platform begins like this
+	for _, name := range []string{"source-existing", "source-projection"} { // the state of a new platform
 		landed(name, time.Now(), true)
 	}
 	due(true)
@@ -257,18 +257,18 @@ func TestAJumpEndsWithTheFirstBeatBehindItAndAWalk(t *testing.T) {
 	if jumping, err := b.store.Jumping(ctx); err != nil || len(jumping) != 2 {
 		t.Fatalf("%v, error %v", jumping, err)
 	}
-	landed("source-existing", time.Now().Add(time.Minute), false) // it has not forgotten its place yet
+	landed("source-existing", time.Now().Add(time.Minute), false) // it still has its old position
 	if err := b.store.Jumped(ctx, "source-existing"); err != nil {
 		t.Fatal(err)
 	}
-	landed("source-existing", before, false) // a beat from before the gap
+	landed("source-existing", before, false) // a heartbeat from before the gap
 	due(false)
 	if behind, err := b.store.Behind(ctx); err != nil || !behind {
 		t.Fatalf("behind %v, error %v", behind, err)
 	}
 	landed("source-existing", time.Now().Add(time.Minute), true)
 	due(true)
-	landed("source-existing", time.Now().Add(time.Minute), false) // of another process
+	landed("source-existing", time.Now().Add(time.Minute), false) // from another process
 	if jumping, err := b.store.Jumping(ctx); err != nil || len(jumping) != 1 || !jumping["source-projection"] {
 		t.Fatalf("%v, error %v", jumping, err)
 	}

@@ -19,7 +19,7 @@ func TestARowHoldsWhatTheSourcesSay(t *testing.T) {
 	b := setup(t)
 	b.patient(t, 501, 12)
 	b.bill(t, 9001, 501, 12)
-	b.bill(t, 9002, 501, 7) // of another laboratory
+	b.bill(t, 9002, 501, 7) // in another laboratory
 	b.report(t, 7001, 501, 12)
 	if got := b.recompute(t, materialize.Target{UserID: 501, SourceTime: 1790000000123}); got.Written != 1 || got.Equal != 0 {
 		t.Fatalf("%+v", got)
@@ -58,7 +58,7 @@ func TestAnEqualRowIsNotWrittenUnlessForced(t *testing.T) {
 	if got := b.row(t, 1).Rev; got != start.Add(time.Second).UnixMicro() {
 		t.Errorf("forced: revision %d", got)
 	}
-	index := 2*start.Add(time.Hour).UnixMicro() + 1 // the index holds something from the future
+	index := 2*start.Add(time.Hour).UnixMicro() + 1 // the index has a version from the future
 	b.recompute(t, materialize.Target{UserID: 1, Force: true, IndexVersion: index})
 	if got := b.row(t, 1).Rev; 2*got <= index {
 		t.Errorf("forced against version %d: revision %d", index, got)
@@ -112,7 +112,7 @@ func TestAPatientWhomNobodyKnowsLeavesOnlyAStub(t *testing.T) {
 	}
 }
 
-// Old rows hold dates that are none; they read as unknown and stop no one.
+// Old rows contain invalid dates; these are read as unknown and cause no errors.
 func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -133,7 +133,7 @@ func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	if got := b.recompute(t, targets(1, 2)...); got.Written != 2 {
 		t.Fatalf("got %+v, want 2", got)
 	}
-	march := time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC).UnixMilli() // the day after the last of February
+	march := time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC).UnixMilli() // the day after the end of February
 	if got := b.row(t, 1); got.DateOfBirth != "" || *got.LastBillTime != march {
 		t.Errorf("%+v, last bill %d", got, *got.LastBillTime)
 	}
@@ -142,7 +142,7 @@ func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	}
 }
 
-// Whatever someone wrote into a column by hand, the next computation fixes it.
+// The next computation corrects everything that was written into a column by hand.
 func TestABrokenListIsWrittenAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -172,7 +172,7 @@ func TestARowOfManyBillsIsCapped(t *testing.T) {
 	b.same(t)
 }
 
-// Rows with full lists do not fit one statement of five hundred.
+// Five hundred rows with full lists do not fit into one statement.
 func TestManyLargeRowsAreWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -232,7 +232,8 @@ func TestAnEventBeforeItsRowIsEarly(t *testing.T) {
 	}
 }
 
-// A counter's account: the newest 5,000 bills are listed, and anyone who has any of the 200,000 may see the patient.
+// The account of a walk-in counter: the newest 5,000 bills are listed, and every organization of any of the 200,000
+// bills may see the patient.
 func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -240,7 +241,7 @@ func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
 	b.patient(t, 1, 12)
 	b.patient(t, 2, 12)
 	b.bill(t, 300_001, 2, 12)
-	const step = 20_000 // a statement must end within the driver's patience on a slow machine too
+	const step = 20_000 // a statement must finish within the driver's timeout on a slow machine as well
 	for from := 0; from < bills; from += step {
 		b.exec(t, "INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, billTime)"+
 			" SELECT n, IF(n = 200000, 7, 12), n, CONCAT('o', n), 1, IF(n <= 3, 70 + n, 45),"+

@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
-// fixture is a database with the platform's tables and the service's, and a store over it.
+// fixture is a database with the tables of the platform and of the service, and a store for it.
 type fixture struct {
 	db    *sql.DB
 	dsn   string
@@ -30,7 +30,7 @@ type fixture struct {
 	watch *phase.Watch
 }
 
-// ticking is a clock that a test sets.
+// ticking is a clock that only the test moves.
 type ticking struct {
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -62,14 +62,14 @@ func setupWith(t testing.TB, override phase.Phase) *fixture {
 	return b
 }
 
-// over returns a store over another pool of the same database.
+// over returns a store with another pool of the same database.
 func (b *fixture) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.Watch) {
 	walks := mysql.New(mysql.Deps{DB: db, Clock: b.clock})
 	watch := phase.New(phase.Deps{Schema: mysql.NewSchema(db), Walk: walks, Override: override, Log: slog.New(slog.DiscardHandler)})
 	return mysql.New(mysql.Deps{DB: db, Clock: b.clock, Phases: watch}), watch
 }
 
-// The columns that end the migration phase, and the statement that goes back to it.
+// Statements that end the migration phase by adding columns, and that return to it.
 const (
 	addPerson = `ALTER TABLE user_meta
 		ADD COLUMN full_name VARCHAR(400) NOT NULL DEFAULT '' AFTER lab_patient_id,
@@ -137,7 +137,7 @@ func (b *fixture) row(t testing.TB, id int64) projection.Row {
 	return rows[0]
 }
 
-// same compares the whole table with the oracle.
+// same compares the whole table with the rows that package oracletest expects.
 func (b *fixture) same(t testing.TB) {
 	t.Helper()
 	expected, err := oracletest.Expected(t.Context(), b.db)

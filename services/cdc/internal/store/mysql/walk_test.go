@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// crashing is a recomputer whose process dies at some call.
+// crashing is a recomputer whose process dies at a selected call.
 type crashing struct {
 	materialize.Users
 	left  int
@@ -34,8 +34,8 @@ func (b *fixture) walker(t *testing.T, left int) (*materialize.Walker, *crashing
 	return materialize.NewWalker(materialize.WalkerDeps{Walks: b.store, Phases: b.watch, Users: users, Chunk: 3, Interval: time.Second, Log: slog.New(slog.DiscardHandler)}), users
 }
 
-// In the migration phase the first columns are kept; the column that ends it makes every patient pass once more, also
-// the deleted and the unchanged, and also when processes die on the way.
+// In the migration phase the first columns are filled. The column that ends it causes a write of every patient, also of
+// deleted and unchanged ones, and also when processes die meanwhile.
 func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -54,7 +54,7 @@ func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	if err := walker.RunOnce(t.Context()); err != nil || users.users != 0 {
 		t.Fatalf("walked %d patients in the migration, %v", users.users, err)
 	}
-	b.patient(t, 11, 12) // no one tells about this one
+	b.patient(t, 11, 12) // without an event
 	b.exec(t, addPerson)
 	if _, changed, err := b.watch.Check(t.Context()); err != nil || !changed {
 		t.Fatalf("changed %v, %v", changed, err)
@@ -80,7 +80,7 @@ func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	}
 }
 
-// Someone restarts the walk while another walks: the other starts over instead of ending it.
+// A full resync is restarted while another process runs it: that process starts again instead of ending it.
 func TestARestartWinsOverWhoeverWalks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

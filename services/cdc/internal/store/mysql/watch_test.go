@@ -15,15 +15,15 @@ func TestANumberThatAConnectorLeftOutHasEveryPatientComputedAgain(t *testing.T) 
 		number  int64
 		missing bool
 	}{
-		{7, false}, // the first that is known
+		{7, false}, // the first number seen
 		{8, false},
 		{8, false}, // read again
-		{5, false}, // read from an older position
+		{5, false}, // read again from an older position
 		{9, false},
 		{12, true},
 		{12, false},
 		{13, false},
-		{1, false}, // the row was made again
+		{1, false}, // the row was created again
 		{2, false},
 		{4, true},
 	} {
@@ -42,7 +42,7 @@ func TestANumberThatAConnectorLeftOutHasEveryPatientComputedAgain(t *testing.T) 
 	}
 }
 
-// A connector that is to forget its place forgets it, even if a number that it left out is read before.
+// A connector that has to abandon its position does so even if a number that it skipped is read before.
 func TestAMissingNumberLeavesAJumpThatHasBegun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

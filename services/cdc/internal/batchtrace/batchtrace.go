@@ -45,7 +45,7 @@ func (t *Tracer) Batch(ctx context.Context, records []change.Record) (traced con
 			attribute.Float64("cdc.lag_seconds", t.clock.Now().Sub(first.Timestamp).Seconds()),
 			semconv.MessagingOperationTypeProcess, semconv.MessagingOperationName("process"),
 			semconv.MessagingBatchMessageCount(len(records))))
-	return traced, func(finished bool) { //nolint:spancheck // ended by the returned function
+	return traced, func(finished bool) { //nolint:spancheck // the returned function ends the span
 		if !finished {
 			span.SetStatus(codes.Error, "")
 		}

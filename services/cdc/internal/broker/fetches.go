@@ -13,7 +13,7 @@ const fetchMeter = "consumer-fetch-rate"
 // meters whenever a connection closes, even an idle one, and other connections then count in a meter that is no longer
 // registered. This registry therefore gives all connections one permanent counter.
 type fetches struct {
-	metrics.Registry // for all other metrics
+	metrics.Registry // registers all other metrics
 	sent             counter
 }
 

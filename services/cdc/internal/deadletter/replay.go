@@ -41,7 +41,7 @@ type Replay struct {
 // Summary counts the results of a replay.
 type Summary struct {
 	Letters    int
-	Patients   int // written
+	Patients   int // patients whose row was written
 	Refused    int // patients whose row the database still rejects: correct the sources, then replay again
 	Unreadable int // letters without a recognizable row: check them manually
 	Gone       int // letters about rows that no longer exist and whose patient is unknown: nothing to write

@@ -18,7 +18,7 @@ func listColumn[T int64 | string](b []byte) ([]T, error) {
 	if err := json.Unmarshal(b, &stored); err != nil {
 		return nil, errColumn("is no JSON column")
 	}
-	if stored == "" { // the column is null
+	if stored == "" { // null was decoded as the empty text
 		return nil, nil
 	}
 	var list []T

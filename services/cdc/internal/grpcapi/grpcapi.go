@@ -51,5 +51,5 @@ func (s *Server) SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest) (*cd
 	if err != nil {
 		return nil, err
 	}
-	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil // not above maxUsers
+	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil // fits, because it is at most maxUsers
 }

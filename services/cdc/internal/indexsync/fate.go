@@ -13,7 +13,7 @@ type Verdict uint8
 // Results of an operation; the first three are final.
 const (
 	Written    Verdict = iota // the document is in the index, or deleted from it
-	Superseded                // the index holds something newer
+	Superseded                // the index has a newer version
 	Poison                    // this document can never be accepted
 	Busy                      // the server is overloaded: repeat more slowly
 	Later                     // temporary error: repeat
@@ -36,8 +36,8 @@ type Fate struct {
 type Refusal struct {
 	Verdict Verdict
 	Cause   Cause
-	Kind    string // as in Fate
-	Advice  string // as in Fate
+	Kind    string // as Kind of Fate
+	Advice  string // as Advice of Fate
 	Err     error
 }
 

@@ -26,7 +26,7 @@ type Postponed struct {
 
 type postponement struct {
 	at   time.Time
-	wait time.Duration // delay that ends at at
+	wait time.Duration // delay before at
 }
 
 // NewPostponed returns an empty Postponed.

@@ -100,7 +100,7 @@ func (r *Recomputer) again(ctx context.Context, total *Summary) ([]Target, error
 			return nil, err
 		}
 		early, next.Early = next.Early, nil
-		next.Equal = 0 // counted before
+		next.Equal = 0 // counted in the first attempt
 		total.add(next)
 	}
 	return early, nil

@@ -37,7 +37,7 @@ type filler struct {
 	r      *Rebuilder
 	target string
 	alias  string          // alias for writes
-	maker  *document.Maker // for the schema of the index
+	maker  *document.Maker // makes documents for the schema of the index
 	proof  Proof
 	meter  *meter
 

@@ -182,7 +182,7 @@ func (r *Rebuilder) Discard(ctx context.Context) error {
 	switch {
 	case next != "":
 		kept = []string{next}
-	case live == "" && len(kept) > 0: // one of them may be all there is
+	case live == "" && len(kept) > 0: // one of the kept indexes may be the only one with data
 		return outcome.Operator(fmt.Errorf("searches read no index, and %s may be theirs", strings.Join(kept, ", ")),
 			"give the right one the alias back, or make another with `cdc rebuild`; then discard")
 	}

@@ -36,9 +36,9 @@ type Difference struct {
 	Kind    Kind
 	LabID   int64
 	UserID  int64
-	Route   int64 // of the wrong document; 0: there is none
-	Version int64 // of the wrong document; 0: there is none
-	Rev     int64 // of the row; 0: there is none
+	Route   int64 // route of the wrong document; 0: there is none
+	Version int64 // version of the wrong document; 0: there is none
+	Rev     int64 // revision of the row; 0: there is none
 }
 
 // String contains ids and versions, but no data of the patient.

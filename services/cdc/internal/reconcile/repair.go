@@ -17,7 +17,7 @@ import (
 // sources or of the mapping fixes it.
 type Refusal struct {
 	UserID int64
-	Rev    int64 // of the row
+	Rev    int64 // revision of the row
 	By     string
 	Why    string // error type of the database or the index, never a value
 }

@@ -46,7 +46,7 @@ func (t Total) String() string {
 }
 
 const (
-	shownDifferences = 20 // per laboratory
+	shownDifferences = 20 // printed per laboratory
 	progressEvery    = 2 * time.Second
 	waitBetweenLooks = time.Second
 )

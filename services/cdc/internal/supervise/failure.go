@@ -21,7 +21,7 @@ type failure struct {
 	recorded bool
 	restarts int
 	next     time.Time // time of the next restart
-	upSince  time.Time // zero while not up
+	upSince  time.Time // since when the connector is up; zero while it is not
 	// unreadable are the captured tables that were last logged as unreadable.
 	unreadable string
 }

@@ -39,7 +39,7 @@ type Violation struct {
 }
 
 const (
-	sample = 500 // ids per round
+	sample = 500 // ids checked per round
 	shown  = 3   // violations per round that are logged
 )
 

@@ -18,7 +18,7 @@ type turn struct {
 
 // claimPlan divides one claim among the priorities and their flows.
 type claimPlan struct {
-	lanes    [3][]*turn // by priority
+	lanes    [3][]*turn // flows with ready jobs, by priority
 	level    [3]int
 	most     map[job.Flow]int // jobs that each flow may still take
 	ordinary int              // jobs that all ordinary flows together may still take

@@ -32,7 +32,7 @@ type Body struct {
 	Nonce       int    // number of revivals by /retryTask/
 	Traceparent string // W3C trace context of the enqueuing request
 	WindowKey   string
-	Target      string // callbacks: the URL
+	Target      string // callbacks: the URL to call
 	Parent      ID     // callbacks: the job whose result is reported
 	ExpiresMs   int64  // the job is not run after this time; 0: it always is
 	Flow        Flow   // see Flow
@@ -49,7 +49,7 @@ type Attempt struct {
 	EndedMs    int64
 	HTTPStatus int
 	Error      string
-	Reason     string // code for programs
+	Reason     string // reason code for programs
 }
 
 // historyLimit bounds the stored attempts. A task has at most eleven; a manual retry restarts the list.

@@ -9,7 +9,7 @@ import (
 // a message body, a recipient or a token.
 type Failure struct {
 	Reason     string        // stable code in lower_snake_case, also for metrics
-	Message    string        // one sentence for people
+	Message    string        // one sentence for users
 	Permanent  bool          // true: a retry cannot help
 	Elsewhere  bool          // Permanent, but caused by the provider: another one may send the message
 	RetryAfter time.Duration // delay that the receiver asked for; 0: none

@@ -74,7 +74,7 @@ func readKey(files fs.FS, name string) (cipher.AEAD, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(raw)))
 	if err != nil || len(key) != keyBytes {
-		return nil, fmt.Errorf("key %s is not 32 bytes in base64", name) // without the content
+		return nil, fmt.Errorf("key %s is not 32 bytes in base64", name) // the error must not contain the key
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {

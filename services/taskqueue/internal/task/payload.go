@@ -85,7 +85,7 @@ var errDigits = errors.New("must be digits")
 
 // WithRecipient returns data with to as national number in contact and calling code in countryCode, a form that every
 // release reads in the same way. Other members are unchanged. It returns data itself when it has this form already, or
-// when to is zero.
+// when to has no country.
 func WithRecipient(data []byte, to phone.Number) []byte {
 	var members map[string]json.RawMessage
 	if to.Country == 0 || json.Unmarshal(data, &members) != nil {

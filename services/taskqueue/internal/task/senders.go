@@ -34,7 +34,7 @@ func Senders(c job.Channel, data []byte) (list []Sender, err error) {
 		if address, wrong := mail.ParseAddress(d.SenderEmail); wrong == nil {
 			list = []Sender{
 				{Field: "data.sender_email", Name: address.Address},
-				{Field: "data.sender_email", Name: address.Name, Display: true}, // shown in Reply-To
+				{Field: "data.sender_email", Name: address.Name, Display: true}, // mail programs show it in Reply-To
 			}
 		}
 		list = append(list, Sender{Field: "data.sender_name", Name: d.SenderName, Display: true})

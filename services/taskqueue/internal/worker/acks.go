@@ -147,7 +147,7 @@ func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool
 		if err == nil {
 			return verdicts, true
 		}
-		if failures == 0 { // once per outage
+		if failures == 0 { // log once per outage
 			p.Log.Warn("settling jobs failed, retrying", "jobs", len(batch), "error", err)
 		}
 		if a.stopped() && p.Clock.Now().After(end) {

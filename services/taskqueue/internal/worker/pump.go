@@ -120,7 +120,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		claim, err := p.claim(alive, q, places)
 		q.Doubt = err != nil
 		if err != nil {
-			if backoff == firstBackoff { // once per outage
+			if backoff == firstBackoff { // log once per outage
 				p.Log.WarnContext(ctx, "claims fail, retrying", "error", err)
 			}
 			_ = lifecycle.Pause(ctx, backoff)

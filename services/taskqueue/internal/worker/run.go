@@ -53,8 +53,8 @@ type run struct {
 	raw       []byte
 	body      *job.Body
 	claimedMs int64
-	received  time.Time // when the reply of the claim arrived
-	started   time.Time // just before the claim was sent
+	received  time.Time // time at which the reply of the claim arrived
+	started   time.Time // time just before the claim was sent
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	freeSlot  sync.Once
@@ -65,7 +65,7 @@ type run struct {
 	mu       sync.Mutex // guards the lease below
 	token    int64
 	proposed int64     // token of an unanswered renewal; 0: none
-	asked    time.Time // when proposed was first sent
+	asked    time.Time // time at which proposed was first sent
 	leaseEnd time.Time
 }
 

@@ -194,5 +194,5 @@ func (h *Health) stalled() []string {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client disconnected
+	_ = json.NewEncoder(w).Encode(body) // fails when the client has disconnected
 }

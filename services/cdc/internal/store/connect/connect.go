@@ -21,7 +21,7 @@ import (
 const (
 	readTimeout  = 15 * time.Second
 	writeTimeout = 90 * time.Second // a new configuration is validated, for which the runtime queries the database
-	maxBytes     = 16 << 20         // of a response
+	maxBytes     = 16 << 20         // limit of a response
 )
 
 // A worker that is rebalancing returns 409; such requests are repeated.

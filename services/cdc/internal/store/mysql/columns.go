@@ -19,8 +19,8 @@ const (
 type column struct {
 	name  string
 	kind  columnKind
-	value func(*projection.Row) any // for writing
-	into  func(*projection.Row) any // for reading: a pointer or sql.Scanner
+	value func(*projection.Row) any // returns the argument for writing
+	into  func(*projection.Row) any // returns the target for reading: a pointer or sql.Scanner
 }
 
 func columns() []column {

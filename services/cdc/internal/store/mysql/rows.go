@@ -47,7 +47,7 @@ func (s *Store) Differences(ctx context.Context, userIDs []int64) ([]int64, erro
 	if err != nil {
 		return nil, s.fault(ctx, wrap("begin", err))
 	}
-	defer func() { _ = tx.Rollback() }() // read-only
+	defer func() { _ = tx.Rollback() }() // the transaction only reads
 	different, err := st.differences(ctx, tx, userIDs)
 	return different, s.fault(ctx, err)
 }

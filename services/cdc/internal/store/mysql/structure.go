@@ -51,7 +51,7 @@ func (s *Store) UnreadableTables(ctx context.Context) ([]Unreadable, error) {
 		var name, definition string
 		show := "SHOW CREATE TABLE `" + strings.ReplaceAll(table, "`", "``") + "`"
 		err := s.db.QueryRowContext(ctx, show).Scan(&name, &definition)
-		if mysqldb.IsNoTable(err) { // dropped meanwhile
+		if mysqldb.IsNoTable(err) { // the table was dropped meanwhile
 			continue
 		}
 		if err != nil {

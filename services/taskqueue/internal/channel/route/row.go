@@ -31,7 +31,7 @@ type Row struct {
 type target struct {
 	taskType int
 	country  int    // calling code of the recipient; 0 for channels without phone numbers
-	forced   string // config.provider
+	forced   string // provider that the task names in config.provider
 }
 
 // RowState is a row, with the reason why it is not in use; empty when it is.

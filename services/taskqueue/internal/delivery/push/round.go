@@ -29,7 +29,7 @@ type round struct {
 	data  task.Push
 	to    []string // tokens without duplicates, or one empty string for the topic
 	at    []int    // position of each in data.tokens
-	marks []byte   // by package progress
+	marks []byte   // states of the recipients, by package progress
 	fates []fate   // each is written only by the request of its recipient
 }
 

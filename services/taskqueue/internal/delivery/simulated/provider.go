@@ -50,8 +50,8 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 // slowSend is how long a send to the magic recipient "slow" takes.
 const slowSend = 5 * time.Second
 
-// simulate fails for magic recipients: phone numbers of zeros and a last digit (1 temporary, 2 permanent, 3 slow, 4
-// unknown), and e-mail addresses <word>@outbox.invalid.
+// simulate returns the failure of a magic recipient: phone numbers of zeros and a last digit (1 temporary, 2 permanent,
+// 3 slow, 4 unknown), or e-mail addresses <word>@outbox.invalid. Other recipients succeed.
 func simulate(ctx context.Context, to []string) error {
 	for _, one := range to {
 		switch magic(one) {

@@ -51,7 +51,7 @@ type Message struct {
 	To      string // +919812345678
 	Digits  string // 919812345678
 	Country string // 91
-	Number  string // as the task wrote it
+	Number  string // as in the task
 	Message string
 	Sender  string // senderId of the task, else the provider's sender
 	OTP     string

@@ -16,7 +16,7 @@ import (
 
 // TwilioSettings are the settings of a row of kind twilio.
 type TwilioSettings struct {
-	Account          string `json:"account"`           // begins with AC
+	Account          string `json:"account"`           // account id, begins with AC
 	KeyID            string `json:"key_id"`            // SK… when the secret is an API key; empty: account token
 	TokenSecret      string `json:"token_secret"`      // name of the secret
 	From             string `json:"from"`              // number or sender id for tasks without senderId

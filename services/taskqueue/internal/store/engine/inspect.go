@@ -15,8 +15,8 @@ type Traces int
 // Bits of Traces. A sound job has at most one of InLane, InLease and InDead.
 const (
 	InLane    Traces = 1 << iota
-	InLease          // running
-	InDead           // kept for /retryTask/
+	InLease          // the job is running
+	InDead           // the job is kept for /retryTask/
 	HasBody          //
 	HasResult        // a record in the results of the hour of its creation
 	HasGrave         // a record among the dead letters

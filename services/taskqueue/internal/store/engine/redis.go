@@ -19,7 +19,7 @@ type Settings struct {
 	LowShare        int           // percent of a claim kept for low priority
 	ModerateShare   int
 	LaneLimit       int           // jobs in one lane before Enqueue rejects more
-	FlowLimit       int           // jobs of one flow in one lane; not applied to the platform's own flows
+	FlowLimit       int           // jobs of a flow in a lane; reserved flows: a hundredth, the platform's: no limit
 	KeepResults     time.Duration // lifetime of result records
 	CallTimeout     time.Duration // limit of one script call, at least 3 s
 	WindowKeepAfter time.Duration // how long the record of a window outlives its due time

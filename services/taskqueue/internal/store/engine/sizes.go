@@ -16,8 +16,8 @@ const sizeSample = 32
 // sizeSteps bounds one script call to about two milliseconds of Redis.
 const sizeSteps = 500
 
-// FlowSizes estimates the bytes of a shard's waiting jobs by flow, for flows with at least that many jobs in one lane.
-// It measures a sample, because an exact count would have to be kept up to date for every job.
+// FlowSizes estimates the bytes of a shard's waiting jobs by flow. Flows with fewer than least jobs in each lane are
+// left out. It measures a sample, because an exact count would have to be kept up to date for every job.
 func (r *Redis) FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error) {
 	k, sizes := keysOf(shard), map[job.Flow]int64{}
 	for _, l := range job.Lanes() {
@@ -41,7 +41,8 @@ func (r *Redis) DeadParts(ctx context.Context, shard int) (map[job.Flow]Part, er
 	return r.sizesIn(ctx, k, k.the(deadFlowsKey), 1)
 }
 
-// sizesIn estimates the jobs and bytes by flow in a set scored as a lane, for flows with at least that many jobs in it.
+// sizesIn estimates the jobs and bytes by flow in a set scored as a lane. Flows with fewer than least jobs are left
+// out.
 func (r *Redis) sizesIn(ctx context.Context, k shardKeys, key string, least int) (map[job.Flow]Part, error) {
 	parts := map[job.Flow]Part{}
 	for from := int64(0); from >= 0; {

@@ -79,7 +79,7 @@ type Claim struct {
 	NextDueMs int64 // when the next claim can find a job; -1: nothing waits
 	Token     int64
 	Jobs      []Leased
-	After     [3]job.Flow // for the next ClaimRequest
+	After     [3]job.Flow // to be passed in the next ClaimRequest
 	Held      bool        // ready jobs were skipped because their flows are at their limits
 }
 
@@ -110,7 +110,7 @@ type Settlement struct {
 	ID        job.ID
 	Token     int64
 	Op        Op
-	Delay     time.Duration // OpRetry, OpRelease
+	Delay     time.Duration // only OpRetry, OpRelease
 	Flow      job.Flow      // OpRetry, OpRelease, OpFail, OpUnknown
 	Payload   []byte
 	Counter   int64  // reaper: crash counter to store; 0: unchanged
@@ -195,7 +195,7 @@ type Moved int
 const (
 	MoveNotFound Moved = 0
 	MoveDone     Moved = 1
-	MoveTooLate  Moved = 2 // running or finished
+	MoveTooLate  Moved = 2 // the job runs or has finished
 	MoveChanged  Moved = 3 // the body is not the observed one: read the job again
 )
 
@@ -215,8 +215,8 @@ type Snapshot struct {
 	ID              job.ID
 	Place           Place
 	NowMs           int64
-	DueMs           int64 // PlaceLane
-	DeadlineMs      int64 // PlaceLease
+	DueMs           int64 // set for PlaceLane
+	DeadlineMs      int64 // set for PlaceLease
 	ClaimedMs       int64 // PlaceLease, when the lease was renewed at least once
 	Record          []byte
 	Body            []byte

@@ -22,9 +22,11 @@ import (
 
 const (
 	defaultDeadline  = 5 * time.Second
-	keepaliveTime    = 30 * time.Second
 	keepaliveTimeout = 10 * time.Second
 	windowBytes      = 1 << 20
+	// keepaliveTime is the interval of pings on connections without traffic, also without calls: else a firewall that
+	// closes idle connections fails the call that is sent at the same moment. It is above the minimum that servers allow.
+	keepaliveTime = 20 * time.Second
 )
 
 // reconnect retries quickly: an address that was unavailable is used again within about two seconds, and a new one as
@@ -45,7 +47,8 @@ var reconnect = grpc.ConnectParams{
 func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // WithTLS overrides it
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout,
+			PermitWithoutStream: true}),
 		grpc.WithConnectParams(reconnect),
 		// Calls are not retried here and connections are kept open; buffers for retries and idle bookkeeping would cost a
 		// microsecond each per call.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
@@ -54,6 +56,59 @@ func TestServiceIsReconnectedWithinSecondsOfItsReturn(t *testing.T) {
 		}
 		if late := time.Since(back); late > 2500*time.Millisecond {
 			t.Errorf("reconnected %v after its return, want at most 2.5s", late)
+		}
+	})
+}
+
+// quietConn notes the longest time in which it was not written to.
+type quietConn struct {
+	net.Conn
+	last, longest *atomic.Int64 // nanoseconds: the time of the last write, and the longest pause
+}
+
+func (c quietConn) Write(b []byte) (int, error) {
+	now := time.Now().UnixNano()
+	if pause := now - c.last.Swap(now); pause > c.longest.Load() {
+		c.longest.Store(pause)
+	}
+	return c.Conn.Write(b)
+}
+
+// A firewall that closes idle connections would fail the call that is sent at the same moment.
+func TestAnIdleConnectionIsKeptBusy(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener := bufconn.Listen(1 << 16)
+		server := grpc.NewServer(grpc.KeepaliveEnforcementPolicy(
+			keepalive.EnforcementPolicy{MinTime: 15 * time.Second, PermitWithoutStream: true}))
+		healthv1.RegisterHealthServer(server, health.NewServer())
+		go func() { _ = server.Serve(listener) }()
+		defer server.Stop()
+
+		var dials, last, longest atomic.Int64
+		last.Store(time.Now().UnixNano())
+		conn, err := grpcclient.Connect("passthrough:service", tel, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			dials.Add(1)
+			c, err := listener.DialContext(ctx)
+			return quietConn{c, &last, &longest}, err
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		client := healthv1.NewHealthClient(conn)
+		for range 3 {
+			if _, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Minute)
+		}
+		if pause := time.Duration(longest.Load()); dials.Load() != 1 || pause > 25*time.Second {
+			t.Errorf("%d connections, the longest without traffic for %v; want one, and less than 30s", dials.Load(), pause)
 		}
 	})
 }

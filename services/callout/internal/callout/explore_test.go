@@ -208,8 +208,7 @@ func TestEveryShortHistoryKeepsThePromises(t *testing.T) {
 	}
 }
 
-// TestHistoriesThatFailedOnce repeats histories that once violated an invariant and are longer than those that make
-// test explores.
+// TestHistoriesThatFailedOnce repeats histories that once violated an invariant and are longer than the explored ones.
 func TestHistoriesThatFailedOnce(t *testing.T) {
 	plain, policy := startWorlds()[0], startWorlds()[1]
 	type history struct {

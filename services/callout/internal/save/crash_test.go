@@ -68,7 +68,7 @@ func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 				}
 				err := operation(b)
 				if got == after && apperr.Is(err, apperr.Conflict) {
-					return // it was saved, and the response says that
+					return // it was saved and acknowledged
 				}
 				if err != nil {
 					t.Fatalf("%v: repeating it returns %v, want success", c, err)

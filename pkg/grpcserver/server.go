@@ -29,7 +29,7 @@ const (
 	// maxConnectionDone is the time for running calls on an old connection, which gets no new ones. It is long, so that a
 	// large upload over a slow line is not cut off.
 	maxConnectionDone = time.Hour
-	// minClientPing is below the 20 seconds after which the platform's clients ping. gRPC's default would treat these pings
+	// minClientPing is below the 20 seconds after which the platform's clients ping. gRPC's default would treat the pings
 	// as an attack.
 	minClientPing  = 15 * time.Second
 	defaultStreams = 4096

@@ -43,6 +43,7 @@ func confirmAgain(t *testing.T, login string, report int, value string) answer {
 func TestExternalEditWarnsOfADocumentThatIsOlderThanAConfirmedValue(t *testing.T) {
 	t.Parallel()
 	report, asha := editReport(t), editor(t, 12, "report_edit", "report_edit_takeover")
+	enlist(t, asha, `["report_edit","report_edit_takeover"]`)
 	path := fmt.Sprintf("%s/%d", editPath, report)
 	expect := func(what string, got answer, warned bool) {
 		t.Helper()

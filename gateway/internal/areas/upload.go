@@ -44,19 +44,20 @@ func registerExternalEdit(ctx context.Context, mux *edge.Mux, c grpc.ClientConnI
 		return err
 	}
 	return mux.HandleUpload(uploadFiles.Route, func(ctx context.Context, r *http.Request,
-		params map[string]string, _ grpc.CallOption) (proto.Message, error) {
-		return upload(ctx, client, r, params["edit_id"])
+		params map[string]string, headers grpc.CallOption) (proto.Message, error) {
+		return upload(ctx, client, r, params["edit_id"], headers)
 	})
 }
 
 func upload(
 	ctx context.Context, client externaleditv1.ExternalEditServiceClient, r *http.Request, editID string,
+	headers grpc.CallOption,
 ) (*externaleditv1.UploadFilesResponse, error) {
 	id, err := runtime.Int64(editID)
 	if err != nil {
 		return nil, invalid(apperr.InvalidField("edit_id", "edit_id must be a whole number"))
 	}
-	stream, err := client.UploadFiles(ctx, grpc.ForceCodecV2(chunk.Codec()))
+	stream, err := client.UploadFiles(ctx, grpc.ForceCodecV2(chunk.Codec()), headers)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,8 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	case status != 0 && took > answerWithin:
 		a.violations = append(a.violations, fmt.Sprintf("%s was answered with %d after %.1f s", what, status, took.Seconds()))
 	case status >= http.StatusInternalServerError && len(faults) == 0:
-		a.violations = append(a.violations, fmt.Sprintf("%s was answered with %d while nothing was broken", what, status))
+		a.violations = append(a.violations, fmt.Sprintf("%s was answered with %d while nothing was broken, at %s, request %s",
+			what, status, time.Now().UTC().Format(time.TimeOnly), response.Header.Get("X-Request-Id")))
 	}
 	return response, err
 }

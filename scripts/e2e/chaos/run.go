@@ -87,6 +87,7 @@ func perform(ctx context.Context, o options) (*run, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
+	defer r.keepLogs()
 	defer r.people.receiver.Close()
 	kinds, err := r.chosen(o.faults)
 	if err != nil {
@@ -108,6 +109,19 @@ func perform(ctx context.Context, o options) (*run, error) {
 	}
 	r.live(ctx, kinds)
 	return r, nil
+}
+
+// keepLogs copies the logs of a run with violations to a folder that stays.
+func (r *run) keepLogs() {
+	if len(r.violations()) == 0 {
+		return
+	}
+	kept := filepath.Join(os.TempDir(), fmt.Sprintf("chaos-logs-%d", time.Now().Unix()))
+	if err := os.CopyFS(kept, os.DirFS(filepath.Join(r.Dir, "logs"))); err != nil {
+		r.say("the logs could not be kept: %v", err)
+		return
+	}
+	r.say("the logs are kept in %s", kept)
 }
 
 // prepare opens what reads the platform and works on it.

@@ -69,7 +69,7 @@ func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Princi
 	if c.Authorization != "" {
 		return a.bearer(c)
 	}
-	id := sessionID(c.Cookie)
+	id := SessionID(c.Cookie)
 	if id == "" {
 		return Principal{}, apperr.New(apperr.Unauthenticated, "CREDENTIAL_MISSING",
 			"Log in first, or send an Authorization: Bearer token.")
@@ -196,8 +196,9 @@ func sessionOver() error {
 	return apperr.New(apperr.Unauthenticated, "SESSION_EXPIRED", "The session has ended. Log in again.")
 }
 
-// sessionID returns the value of the session cookie in a Cookie header; malformed neighbours are ignored.
-func sessionID(header string) string {
+// SessionID returns the value of the session cookie in a Cookie header, empty without one; malformed neighbours are
+// ignored.
+func SessionID(header string) string {
 	request := http.Request{Header: http.Header{"Cookie": {header}}}
 	cookie, err := request.Cookie(sessionCookie)
 	if err != nil || len(cookie.Value) > maxSessionIDBytes {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
@@ -61,7 +62,8 @@ func newOpenStreams() *openStreams {
 
 // enter counts a stream until leave is called; ok is false if the login already has maxStreams open streams.
 func (s *openStreams) enter(r *http.Request) (leave func(), ok bool) {
-	login := maphash.String(s.seed, r.Header.Get("Authorization")+"\x00"+r.Header.Get("Cookie"))
+	session := authn.SessionID(r.Header.Get("Cookie")) // other cookies name no login
+	login := maphash.String(s.seed, r.Header.Get("Authorization")+"\x00"+session)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[login] >= maxStreams {

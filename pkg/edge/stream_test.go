@@ -209,7 +209,8 @@ func TestPanicInAPartialResponseBreaksTheConnection(t *testing.T) {
 	}
 }
 
-// TestOneLoginHasAtMostTwentyStreams: the next one is refused, another login is not, and a closed stream makes room.
+// TestOneLoginHasAtMostTwentyStreams: the next one is refused, also with another cookie beside; another login is not, and
+// a closed stream makes room.
 func TestOneLoginHasAtMostTwentyStreams(t *testing.T) {
 	t.Parallel()
 	f := &feed{events: make(chan *typev1.Event), greets: true}
@@ -232,7 +233,7 @@ func TestOneLoginHasAtMostTwentyStreams(t *testing.T) {
 			t.Fatalf("stream %d: %d, want 200", i+1, response.StatusCode)
 		}
 	}
-	for login, want := range map[string]int{"asha": 429, "ravi": 200} {
+	for login, want := range map[string]int{"asha": 429, "asha; theme=dark": 429, "ravi": 200} {
 		response := open(login)
 		response.Body.Close()
 		if response.StatusCode != want {

@@ -88,6 +88,8 @@ func actor(p authn.Principal) string {
 	switch {
 	case p.Kind == authn.Service:
 		return "service:" + p.Caller
+	case p.SessionType == authn.Support:
+		return named("support", p.LabUserID) + login(p)
 	case p.LabUserID != 0:
 		return named("lab_user", p.LabUserID)
 	case p.DoctorID != 0:

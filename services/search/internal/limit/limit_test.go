@@ -135,6 +135,7 @@ func TestEveryoneHasALimitOfTheirOwn(t *testing.T) {
 		{"the same by a token", bearer, 0, 0},
 		{"a namesake of another laboratory", authn.Principal{Kind: authn.Session, LabID: 13, LabUserID: 77}, 0, 5},
 		{"a doctor with the same number", authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 77}, 0, 5},
+		{"support with the same number", authn.Principal{Kind: authn.Session, SessionType: authn.Support, LabID: 12, LabUserID: 77}, 0, 5},
 		{"an organization", authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 77, Username: "asha"}, 0, 5},
 		{"another login of the organization", authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 77, Username: "ravi"}, 0, 5},
 		{"the first of them by a token", authn.Principal{Kind: authn.Bearer, SessionType: authn.Organization, LabID: 12, OrgID: 77, Username: "asha"}, 0, 0},

@@ -184,8 +184,6 @@ func (v Viewer) Refs() []Ref {
 		return []Ref{{RefOrg, v.ID}}
 	case OneDoctor:
 		return []Ref{{RefDoctor, v.ID}}
-	case OneUser:
-		return []Ref{{RefUser, v.ID}}
 	default:
 		return nil
 	}

@@ -17,7 +17,6 @@ const (
 	WholeLab                        // lab users
 	OneOrganization                 // logins of an organization
 	OneDoctor
-	OneUser // other logins: notifications addressed to them
 )
 
 // Viewer is the login whose inbox is read. It is made from a Principal or a LabScope, so a query with a Viewer is
@@ -51,8 +50,8 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 		v.Type, v.ID, v.Audience = "org", p.OrgID, OneOrganization
 	case authn.Doctor:
 		v.Type, v.ID, v.Audience = "doctor", p.DoctorID, OneDoctor
-	case authn.Support:
-		v.Type, v.ID, v.Audience = "support", p.LabUserID, OneUser
+	case authn.Support: // its number is of another table, and would be taken for a lab user's
+		v.Type, v.ID, v.Audience = "support", p.LabUserID, NoAudience
 	default:
 		v.Type, v.ID, v.Audience = "cc", p.CCID, NoAudience
 	}
@@ -72,9 +71,8 @@ func (v Viewer) Login() (kind string, id int64) {
 	return "org:" + hex.EncodeToString(sum[:6]), v.ID
 }
 
-// HasTopics reports whether devices of the login have topics. Those of support have none, because the id of a support
-// login is from another table and would be taken for a lab user's.
-func (v Viewer) HasTopics() bool { return v.Audience != NoAudience && v.Audience != OneUser }
+// HasTopics reports whether devices of the login have topics.
+func (v Viewer) HasTopics() bool { return v.Audience != NoAudience }
 
 // UserViewer returns a lab user as a viewer without a session, for background work.
 func UserViewer(lab authn.LabScope, userID int64) Viewer {

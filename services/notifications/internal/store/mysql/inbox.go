@@ -32,8 +32,6 @@ func visible(v notification.Viewer) (condition string, args []any) {
 		return "n.lab_id = ? AND n.org_id = ?", []any{lab, v.ID}
 	case notification.OneDoctor:
 		return "n.lab_id = ? AND n.doctor_id = ?", []any{lab, v.ID}
-	case notification.OneUser:
-		return "n.lab_id = ? AND n.lab_user_id = ?", []any{lab, v.ID}
 	default:
 		return "n.lab_id = ? AND FALSE", []any{lab}
 	}

@@ -33,6 +33,9 @@ func Of(p authn.Principal, lab authn.LabScope) (Sight, error) {
 	return s, nil
 }
 
+// IsOutside reports whether the login is of people outside the laboratory: an organization, centre or referring doctor.
+func (s Sight) IsOutside() bool { return s.OrgID != 0 || s.CCID != 0 || s.OwnBills }
+
 // Conditions returns the conditions of the sight, each with AND before it: fulfils says for a column of billing how a
 // row fulfils it, with a mark for each place of the id.
 func (s Sight) Conditions(fulfils func(column string) string) (where string, args []any) {

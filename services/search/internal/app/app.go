@@ -83,7 +83,7 @@ func (b *builder) openAPI() error {
 	patients := detail.New(detail.Deps{Limiter: b.limit, Reader: b.tables, Audit: b.Audit})
 	searchv1.RegisterSearchServiceServer(server, grpcapi.New(grpcapi.Deps{
 		Finder: find.New(find.Deps{
-			Limiter: b.limit, Index: b.index, DefaultSize: b.cfg.DefaultSize, Clock: b.Clock,
+			Limiter: b.limit, Index: b.index, Numbers: b.tables, DefaultSize: b.cfg.DefaultSize, Clock: b.Clock,
 			Metrics: find.NewMetrics(b.Registry),
 		}),
 		Reader:  patients,

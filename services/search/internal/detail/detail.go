@@ -7,6 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -28,6 +29,8 @@ type Reader interface {
 	Record(ctx context.Context, lab authn.LabScope, userID int64) (Record, error)
 	// IsReferredBy reports whether one of the patient's bills is assigned to the doctor.
 	IsReferredBy(ctx context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error)
+	// Own removes from patients the numbers of bills and reports that the login does not see.
+	Own(ctx context.Context, sees sight.Sight, patients []*search.Person) error
 }
 
 // Limiter limits how many patients a caller may read.
@@ -82,6 +85,13 @@ func (u *UseCase) Show(
 		return search.Person{}, err
 	case !scope.Admits(record.Places):
 		return search.Person{}, ErrNoUser
+	}
+	sees, err := sight.Of(p, scope.Lab)
+	if err == nil && sees.IsOutside() {
+		err = u.d.Reader.Own(ctx, sees, []*search.Person{&record.Person})
+	}
+	if err != nil {
+		return search.Person{}, err
 	}
 	u.note(ctx, p, scope, userID)
 	return record.Person, nil

@@ -28,6 +28,14 @@ func (r tables) IsReferredBy(_ context.Context, lab authn.LabScope, userID, doct
 	return lab.LabID() == r.record.LabID && userID == r.record.UserID && doctorID == 301, r.err
 }
 
+// Own leaves the last bill.
+func (r tables) Own(_ context.Context, _ sight.Sight, patients []*search.Person) error {
+	for _, p := range patients {
+		p.BillIDs = []int64{302}
+	}
+	return r.err
+}
+
 func (r tables) Record(_ context.Context, lab authn.LabScope, userID int64) (detail.Record, error) {
 	if r.err != nil {
 		return detail.Record{}, r.err
@@ -39,7 +47,8 @@ func (r tables) Record(_ context.Context, lab authn.LabScope, userID int64) (det
 }
 
 var rahul = detail.Record{
-	Person: search.Person{UserID: 501, LabID: 12, FullName: "Rahul Sharma", Contact: "9876543210", Email: "r@x.in"},
+	Person: search.Person{UserID: 501, LabID: 12, FullName: "Rahul Sharma", Contact: "9876543210", Email: "r@x.in",
+		BillIDs: []int64{301, 302}},
 	Places: search.Places{BranchIDs: []int64{3}, OrgIDs: []int64{45, 46}},
 }
 
@@ -48,22 +57,23 @@ func TestAPatientIsShownToWhoeverMaySeeOneAndNotedByIDs(t *testing.T) {
 	cases := map[string]struct {
 		principal authn.Principal
 		want      map[string]any // the audit line
+		outside   bool
 	}{
 		"a lab user": {
 			authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77, FullName: "Asha R", BranchID: 3},
-			map[string]any{"credential": "session", "session_type": "lab_user", "actor_id": 77.0, "branch_id": 3.0, "org_id": 0.0},
+			map[string]any{"credential": "session", "session_type": "lab_user", "actor_id": 77.0, "branch_id": 3.0, "org_id": 0.0}, false,
 		},
 		"the doctor of a bill": {
 			authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 301, DocType: new(2)},
-			map[string]any{"credential": "session", "session_type": "doctor", "actor_id": 301.0, "branch_id": 0.0, "org_id": 0.0},
+			map[string]any{"credential": "session", "session_type": "doctor", "actor_id": 301.0, "branch_id": 0.0, "org_id": 0.0}, true,
 		},
 		"a department's doctor": {
 			authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 302, DocType: new(0)},
-			map[string]any{"credential": "session", "session_type": "doctor", "actor_id": 302.0, "branch_id": 0.0, "org_id": 0.0},
+			map[string]any{"credential": "session", "session_type": "doctor", "actor_id": 302.0, "branch_id": 0.0, "org_id": 0.0}, false,
 		},
 		"an organization": {
 			authn.Principal{Kind: authn.Bearer, SessionType: authn.Organization, LabID: 12, OrgID: 46},
-			map[string]any{"credential": "token", "session_type": "organization", "actor_id": 46.0, "branch_id": 0.0, "org_id": 46.0},
+			map[string]any{"credential": "token", "session_type": "organization", "actor_id": 46.0, "branch_id": 0.0, "org_id": 46.0}, true,
 		},
 	}
 	for name, c := range cases {
@@ -75,7 +85,11 @@ func TestAPatientIsShownToWhoeverMaySeeOneAndNotedByIDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(rahul.Person, got); diff != "" {
+			want := rahul.Person
+			if c.outside {
+				want.BillIDs = []int64{302}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 			line := map[string]any{}

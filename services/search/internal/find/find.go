@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -23,6 +24,12 @@ type Index interface {
 	Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error)
 }
 
+// Numbers reads which numbers of bills and reports a login sees.
+type Numbers interface {
+	// Own removes from patients the numbers that the login does not see.
+	Own(ctx context.Context, sees sight.Sight, patients []*search.Person) error
+}
+
 // leastSize is the largest page size when the effort is search.Least.
 const leastSize = 10
 
@@ -30,6 +37,7 @@ const leastSize = 10
 type Deps struct {
 	Limiter     Limiter
 	Index       Index
+	Numbers     Numbers
 	DefaultSize int // number of hits per page if a request has no size
 	Clock       clock.Clock
 	Metrics     *Metrics
@@ -85,7 +93,23 @@ func (u *UseCase) search(ctx context.Context, p authn.Principal, c Command) (a A
 	from := u.d.Clock.Now()
 	a.Result, err = u.d.Index.Search(ctx, scope, a.Query, a.Effort)
 	u.d.Metrics.took(ctx, a.Query.Key, u.d.Clock.Now().Sub(from))
-	return a, err
+	if err != nil {
+		return a, err
+	}
+	return a, u.own(ctx, p, scope.Lab, a.Hits)
+}
+
+// own removes the numbers of other bills from the hits of a login outside the laboratory.
+func (u *UseCase) own(ctx context.Context, p authn.Principal, lab authn.LabScope, hits []search.Hit) error {
+	sees, err := sight.Of(p, lab)
+	if err != nil || !sees.IsOutside() || len(hits) == 0 {
+		return err
+	}
+	patients := make([]*search.Person, len(hits))
+	for i := range hits {
+		patients[i] = &hits[i].Person
+	}
+	return u.d.Numbers.Own(ctx, sees, patients)
 }
 
 // query checks the request. With the least effort, it reduces the size of the page; page numbers then count pages of

@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/services/search/internal/find"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
@@ -47,6 +48,16 @@ func (i *index) Search(_ context.Context, s search.Scope, q search.Query, e sear
 	return i.result, i.err
 }
 
+// own leaves the last bill.
+type own struct{}
+
+func (own) Own(_ context.Context, _ sight.Sight, patients []*search.Person) error {
+	for _, p := range patients {
+		p.BillIDs = []int64{302}
+	}
+	return nil
+}
+
 type fixture struct {
 	limiter  *limiter
 	index    *index
@@ -58,7 +69,7 @@ func setup(t *testing.T) *fixture {
 	t.Helper()
 	b := &fixture{limiter: &limiter{}, index: &index{}, registry: prometheus.NewRegistry()}
 	metrics := find.NewMetrics(b.registry)
-	b.useCase = find.New(find.Deps{Limiter: b.limiter, Index: b.index, DefaultSize: 10, Clock: clock.System{}, Metrics: metrics})
+	b.useCase = find.New(find.Deps{Limiter: b.limiter, Index: b.index, Numbers: own{}, DefaultSize: 10, Clock: clock.System{}, Metrics: metrics})
 	return b
 }
 
@@ -248,5 +259,22 @@ func TestEverySeriesExistsFromTheStart(t *testing.T) {
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestPeopleFromOutsideSeeTheNumbersOfTheirOwnBills(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		login authn.Principal
+		want  []int64
+	}{
+		"a lab user": {asha, []int64{301, 302}}, "an organization": {org, []int64{302}},
+	} {
+		b := setup(t)
+		b.index.result.Hits = []search.Hit{{Person: search.Person{UserID: 501, BillIDs: []int64{301, 302}}}}
+		a, err := b.useCase.Search(t.Context(), c.login, find.Command{Request: search.Request{Query: "rahul"}})
+		if err != nil || !cmp.Equal(a.Hits[0].BillIDs, c.want) {
+			t.Errorf("%s sees bills of %v, %v; want %v", name, a.Hits, err, c.want)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/migrations"
@@ -24,7 +25,7 @@ import (
 )
 
 var (
-	platform   = map[string][]string{"userDetails": {"id"}, "billing": {"id"}, "labs": {"id"}}
+	platform   = map[string][]string{"userDetails": {"id"}, "billing": {"id"}, "labReportRelation": {"id"}, "labs": {"id"}}
 	uncaptured = mysqltest.Template{Platform: platform}
 	complete   = mysqltest.Template{Platform: platform, Schemas: migrations.Schemas()}
 )
@@ -280,5 +281,33 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	cancel()
 	if _, err := store.Record(ctx, lab(t, 12), 501); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who left gets %v", err)
+	}
+}
+
+// TestALoginFromOutsideSeesTheNumbersOfItsOwnBills has a patient with a bill of two organizations and doctors each.
+func TestALoginFromOutsideSeesTheNumbersOfItsOwnBills(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, true)
+	run(t, db, aPatient, itsProjection,
+		"INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, docId_id) VALUES"+
+			" (9001, 12, 301, 'ORD-1', 501, 45, 301), (9002, 12, 302, 'ORD-2', 501, 46, 302)",
+		"INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId) VALUES (7001, 12, 9002, 501, 55, 'S001')")
+	for name, c := range map[string]struct {
+		sees sight.Sight
+		want string
+	}{
+		"an organization":    {sight.Sight{OrgID: 45}, "[9001] [301] [ORD-1] [] []"},
+		"another one":        {sight.Sight{OrgID: 46}, "[9002] [302] [ORD-2] [7001] [S001]"},
+		"a referring doctor": {sight.Sight{OwnBills: true, DoctorID: 302}, "[9002] [302] [ORD-2] [7001] [S001]"},
+		"no one":             {sight.Sight{OrgID: 47}, "[] [] [] [] []"},
+	} {
+		c.sees.Lab = lab(t, 12)
+		p := projected().Person
+		if err := store.Own(t.Context(), c.sees, []*search.Person{&p}); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(p.BillIDs, p.LabBillIDs, p.OrderNumbers, p.LabReportIDs, p.SampleIDs); got != c.want || p.LastBillTime != nil {
+			t.Errorf("%s sees %s, last bill at %v; want %s and no time", name, got, p.LastBillTime, c.want)
+		}
 	}
 }

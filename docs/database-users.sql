@@ -28,6 +28,7 @@ GRANT SELECT, INSERT, UPDATE ON lab.billing TO 'billsplit'@'%';
 GRANT SELECT, UPDATE ON lab.billingInfo TO 'billsplit'@'%';
 GRANT SELECT, UPDATE ON lab.labReportRelation TO 'billsplit'@'%';
 GRANT SELECT, UPDATE ON lab.bill_attachment TO 'billsplit'@'%';
+GRANT SELECT ON lab.reportValues TO 'billsplit'@'%';
 GRANT INSERT ON lab.ActivityLog TO 'billsplit'@'%';
 GRANT SELECT ON lab.AllTests TO 'billsplit'@'%';
 GRANT SELECT ON lab.labs TO 'billsplit'@'%';

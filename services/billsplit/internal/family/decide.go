@@ -35,6 +35,8 @@ type Decision struct {
 	Entries []activitylog.Entry // one per bill
 	// Reports created from the results of either bill since the split. Undoing the split makes them outdated.
 	RetiredOfParent, RetiredOfNew []int64
+	// Restored are the reports of all results that the split retired, unless a result has changed since.
+	Restored []int64
 
 	parent, new bill.Bill
 }
@@ -51,6 +53,9 @@ func Decide(f Facts, by authn.Actor, now time.Time) (Decision, error) {
 	}
 	d := Decision{Record: p.record, By: by, At: now.UnixMilli(), parent: p.parent, new: p.new,
 		RetiredOfParent: f.ParentReports, RetiredOfNew: f.NewReports}
+	if !f.ResultsChanged {
+		d.Restored = p.record.SmartReports
+	}
 	d.Entries = []activitylog.Entry{
 		d.entry(p.parent.ID, p.parent.Amounts, p.record.Before, now), d.entry(p.new.ID, p.new.Amounts, bill.Amounts{}, now),
 	}

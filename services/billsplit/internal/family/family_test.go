@@ -178,6 +178,53 @@ func TestReportsMadeSinceTheSplitAreRetired(t *testing.T) {
 	}
 }
 
+// TestAReportOfAllResultsIsNotRestoredOverACorrectedResult corrects a result after the split, on either bill: the report
+// of before the split shows the wrong value.
+func TestAReportOfAllResultsIsNotRestoredOverACorrectedResult(t *testing.T) {
+	t.Parallel()
+	for report, restored := range map[int64]bool{7101: false, 7103: false, 7201: true} { // 7201 is of another bill
+		b := storetest.Open(t, worked())
+		cases := storetest.NewCases(t, b.Store)
+		b.Exec("INSERT INTO reportValues (labReportId_id, `index`, value, updated_at) VALUES (7101, 1, '100', '2026-03-30')," +
+			" (7103, 1, '100', '2026-03-30')")
+		b.Exec("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (7201, 12, 1, 501, 1)")
+		r, err := cases.Split(t.Context(), "", 103)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Exec("REPLACE INTO reportValues (labReportId_id, `index`, value) VALUES (?, 1, '300')", report)
+		if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+			t.Fatal(err)
+		}
+		var active bool
+		if err := b.DB.QueryRowContext(t.Context(), "SELECT is_active FROM bill_attachment WHERE id = 1").Scan(&active); err != nil {
+			t.Fatal(err)
+		}
+		if active != restored {
+			t.Errorf("a result of report %d changed: the report of before is active: %t, want %t", report, active, restored)
+		}
+	}
+}
+
+// TestNoReportStaysOnTheCancelledBill adds a report to the new bill that names no billed test, as other programs may.
+func TestNoReportStaysOnTheCancelledBill(t *testing.T) {
+	t.Parallel()
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
+	r, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Exec("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (7900, 12, ?, 501, 1)", r.New.ID)
+	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if err := b.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM labReportRelation WHERE billId_id = ?", r.New.ID).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d reports are on the cancelled bill, %v; want none", left, err)
+	}
+}
+
 // TestASplitOfVersion10IsUndone uses a record as that version wrote it, about a test for which the patient pays.
 func TestASplitOfVersion10IsUndone(t *testing.T) {
 	t.Parallel()

@@ -23,7 +23,7 @@ func (f fixture) merge(lab, newID int64, look func(family.Facts) error) error {
 				return family.Decision{}, err
 			}
 		}
-		return family.Decision{Record: *facts.Record, By: storetest.Asha, At: 55}, nil
+		return family.Decision{Record: *facts.Record, By: storetest.Asha, At: 55, Restored: facts.Record.SmartReports}, nil
 	})
 	return err
 }

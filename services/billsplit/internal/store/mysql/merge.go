@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -67,8 +68,23 @@ func (t *transaction) aroundMerge(ctx context.Context, f *family.Facts) (err err
 	if f.ParentReports, err = t.smartReports(ctx, f.Parent.ID); err != nil {
 		return err
 	}
-	f.NewReports, err = t.smartReports(ctx, f.New.ID)
+	if f.NewReports, err = t.smartReports(ctx, f.New.ID); err != nil || len(f.Record.SmartReports) == 0 {
+		return err
+	}
+	f.ResultsChanged, err = t.resultsChanged(ctx, f.Record)
 	return err
+}
+
+// clockSkew is how far the clock of a split may be ahead of the database's, which dates results.
+const clockSkew = time.Minute
+
+// resultsChanged reports whether a result of either bill was written since the split.
+func (t *transaction) resultsChanged(ctx context.Context, r *family.Record) (changed bool, err error) {
+	since := time.UnixMilli(r.At).Add(-clockSkew).UTC()
+	err = t.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM labReportRelation r JOIN reportValues v"+
+		" ON v.labReportId_id = r.id WHERE r.labId_id = ? AND r.billId_id IN (?, ?) AND v.updated_at >= ?)",
+		t.lab.LabID(), r.ParentID, r.NewID, since).Scan(&changed)
+	return changed, mysqldb.Wrap("read results", err)
 }
 
 // applyMerge writes the decision and returns the response to the request.
@@ -83,6 +99,9 @@ func (t *transaction) applyMerge(ctx context.Context, d family.Decision) ([]byte
 	if err := t.move(ctx, r.NewID, r.ParentID, r.Moved); err != nil {
 		return nil, err
 	}
+	if err := t.moveReports(ctx, r.NewID, r.ParentID); err != nil {
+		return nil, err
+	}
 	if err := t.cancel(ctx, r.NewID); err != nil {
 		return nil, err
 	}
@@ -90,7 +109,7 @@ func (t *transaction) applyMerge(ctx context.Context, d family.Decision) ([]byte
 		bill   int64
 		ids    []int64
 		active bool
-	}{{r.ParentID, d.RetiredOfParent, false}, {r.NewID, d.RetiredOfNew, false}, {r.ParentID, r.SmartReports, true}} {
+	}{{r.ParentID, d.RetiredOfParent, false}, {r.NewID, d.RetiredOfNew, false}, {r.ParentID, d.Restored, true}} {
 		if err := t.activate(ctx, attachments.bill, attachments.ids, attachments.active); err != nil {
 			return nil, err
 		}

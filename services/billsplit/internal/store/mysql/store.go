@@ -1,6 +1,7 @@
 // Package mysql stores the data of bill splitting in lab_bill_counter, bill_split_audit, bill_split_merge and
 // idempotency_billsplit. Of the platform's tables, it writes billing, billingInfo.billId_id,
-// labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs and the guarded tables.
+// labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs, reportValues and the
+// guarded tables.
 //
 // Every transaction that changes a bill locks the bill's row first (SELECT … FOR UPDATE), then its tests, and last the
 // laboratory's counter. Of two bills, it locks the older one first. The number of statements does not depend on the
@@ -63,6 +64,7 @@ func LegacyColumns(g Guards) map[string][]string {
 		"billingInfo":       strings.Split("billId_id, testId_id, "+rowColumns, ", "),
 		"AllTests":          {"id", "labId_id", "testName"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "isSigned", "dismissed"},
+		"reportValues":      {"labReportId_id", "updated_at"},
 		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
 		"labs":              {"id", "enable_bill_split", "timezone"},
 	}

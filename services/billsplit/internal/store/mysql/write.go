@@ -87,6 +87,13 @@ func (t *transaction) move(ctx context.Context, from, to int64, tests []int64) e
 	return mysqldb.Wrap("move reports", err)
 }
 
+// moveReports gives the reports that are left on a bill, which name no test of it, to another bill.
+func (t *transaction) moveReports(ctx context.Context, from, to int64) error {
+	_, err := t.tx.ExecContext(ctx, "UPDATE labReportRelation SET billId_id = ? WHERE billId_id = ? AND labId_id = ?",
+		to, from, t.lab.LabID())
+	return mysqldb.Wrap("move reports", err)
+}
+
 // cancel marks the bill as cancelled.
 func (t *transaction) cancel(ctx context.Context, billID int64) error {
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET billCancelled = 1 WHERE id = ? AND labId_id = ?", billID,

@@ -62,8 +62,11 @@ func newOpenStreams() *openStreams {
 
 // enter counts a stream until leave is called; ok is false if the login already has maxStreams open streams.
 func (s *openStreams) enter(r *http.Request) (leave func(), ok bool) {
-	session := authn.SessionID(r.Header.Get("Cookie")) // other cookies name no login
-	login := maphash.String(s.seed, r.Header.Get("Authorization")+"\x00"+session)
+	credential := r.Header.Get("Authorization") // a cookie beside it does not count
+	if credential == "" {
+		credential = authn.SessionID(r.Header.Get("Cookie")) // nor do other cookies beside the session's
+	}
+	login := maphash.String(s.seed, credential)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open[login] >= maxStreams {

@@ -452,6 +452,10 @@ async function compare() {
   if (subject?.test !== test || subject.report !== report) return; // the user loaded another report meanwhile
   $("agreements").replaceChildren(...body.comparison.map((a) => agreementRow(a, cells)));
   $("comparison").hidden = body.comparison.length === 0;
+  const other = body.observers.filter((o) => o.other_sample).map((o) => o.observer);
+  if (other.length > 0) {
+    say(`The stored count of observer ${other.join(" and ")} is of a previous sample of this report, so it is not compared. Count the present sample in its place.`, "warn");
+  }
 }
 
 $("setup").addEventListener("submit", load);

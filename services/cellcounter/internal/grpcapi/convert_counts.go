@@ -40,7 +40,7 @@ func compared(c observe.Comparison) *cellcounterv1.GetCountsResponse {
 	for _, count := range c.Counts {
 		o := &cellcounterv1.ObserverCount{
 			Observer: clamp(count.Observer), CountedByName: count.CountedBy.Name, CountedAt: count.CountedAt,
-			Version: count.Version,
+			Version: count.Version, OtherSample: count.OtherSample,
 		}
 		for _, t := range count.Tallies {
 			inTotal := t.InTotal

@@ -77,6 +77,9 @@ func TestACountIsDecidedOnTheFacts(t *testing.T) {
 		"another person, not seen":    {facts(count(1, asha, 1, 100)), saving(1, ravi, 1, 100), "COUNT_STORED", ""},
 		"one of two":                  {facts(count(1, asha, 1, 100), count(2, ravi, 1, 90)), seen(1, saving(1, asha, 1, 80)), replaced, "1.2:80 2.1:90"},
 		"the second is the first":     {facts(count(1, asha, 1, 100)), saving(2, asha, 1, 90), "SAME_OBSERVER", ""},
+		"the same of a new sample":    {facts(previousSample(count(1, asha, 1, 100))), seen(1, saving(1, asha, 1, 100)), replaced, "1.2:100"},
+		"a new sample, not seen":      {facts(previousSample(count(1, asha, 1, 100))), saving(1, asha, 1, 100), "COUNT_STORED", ""},
+		"the second of a new sample":  {facts(previousSample(count(1, asha, 1, 100))), saving(2, asha, 1, 90), first, "1.1:100 2.1:90"},
 		"an unknown cell":             {facts(), saving(1, asha, 99, 100), "INVALID_ARGUMENT", ""},
 		"another test's report":       {closed(func(r *observe.Report) { r.TestID = 56 }), saving(1, asha, 1, 100), "INVALID_ARGUMENT", ""},
 		"a signed report":             {closed(func(r *observe.Report) { r.Signed = true }), saving(1, asha, 1, 100), "REPORT_SIGNED", ""},
@@ -95,6 +98,12 @@ func TestACountIsDecidedOnTheFacts(t *testing.T) {
 			t.Errorf("%s: %s with counts %q, want %s with %q", name, got, counts(d.Counts), c.want, c.all)
 		}
 	}
+}
+
+// previousSample returns c as a count that was made before another sample was taken.
+func previousSample(c observe.Count) observe.Count {
+	c.OtherSample = true
+	return c
 }
 
 func version(n int64, c observe.Count) observe.Count {

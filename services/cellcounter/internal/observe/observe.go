@@ -31,6 +31,9 @@ type Count struct {
 	CountedBy authn.Actor
 	CountedAt int64 // epoch seconds
 	Version   int64 // from 1, increases with each replacement
+	// OtherSample is set for a stored count of a previous sample of the report. It takes no part in the comparison, and
+	// anyone may count the present sample in its place.
+	OtherSample bool
 }
 
 // Access limits the reports for which a caller may count: all reports of a laboratory, or those on one doctor's bills.
@@ -194,7 +197,7 @@ func (c *Counter) Load(ctx context.Context, a Access, reportID, testID int64) (C
 
 func compare(counts []Count) Comparison {
 	result := Comparison{Counts: counts}
-	if len(counts) == Observers {
+	if len(counts) == Observers && !counts[0].OtherSample && !counts[1].OtherSample {
 		result.Agreements = counting.Compare(counts[0].Tallies, counts[1].Tallies)
 	}
 	return result

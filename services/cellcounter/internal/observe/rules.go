@@ -99,21 +99,22 @@ func Tallies(given []Given, cells map[int64]mapping.Cell) ([]counting.Tally, []a
 	return tallies, notes
 }
 
-// sameAs reports whether c, which may be nil, has the tallies of other and may be by the same person.
+// sameAs reports whether c, which may be nil, has the tallies of other and may be by the same person and of the same
+// sample.
 func (c *Count) sameAs(other Count) bool {
-	return c != nil && isSame(c.CountedBy, other.CountedBy) &&
+	return c != nil && !c.OtherSample && isSame(c.CountedBy, other.CountedBy) &&
 		slices.Equal(DocumentsOf(c.Tallies), DocumentsOf(other.Tallies))
 }
 
 // previous returns the stored count that c replaces, or nil. It returns ErrSameObserver if the other count of the
-// report is by the same person.
+// report's sample is by the same person.
 func (c Count) previous(stored []Count) (*Count, error) {
 	var replaced *Count
 	for _, other := range stored {
 		switch {
 		case other.Observer == c.Observer:
 			replaced = &other
-		case isSame(other.CountedBy, c.CountedBy):
+		case !other.OtherSample && isSame(other.CountedBy, c.CountedBy):
 			return nil, ErrSameObserver
 		}
 	}

@@ -2166,7 +2166,7 @@ func (x *SaveCountRequest) GetIfVersion() int64 {
 type GetCountsResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Observers []*ObserverCount       `protobuf:"bytes,1,rep,name=observers,proto3" json:"observers,omitempty"`
-	// For each cell, once there are two observers.
+	// For each cell, once there are two observers of the report's present sample.
 	Comparison []*CellAgreement `protobuf:"bytes,2,rep,name=comparison,proto3" json:"comparison,omitempty"`
 	// About the counts of this request.
 	Warnings      []*Warning `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -2233,7 +2233,9 @@ type ObserverCount struct {
 	// Epoch seconds.
 	CountedAt int64 `protobuf:"varint,4,opt,name=counted_at,json=countedAt,proto3" json:"counted_at,omitempty"`
 	// Grows with each replacement; if_version of the request that replaces this count.
-	Version       int64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
+	// True for a count of a previous sample of the report. It is not compared; count the present sample in its place.
+	OtherSample   bool `protobuf:"varint,6,opt,name=other_sample,json=otherSample,proto3" json:"other_sample,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2301,6 +2303,13 @@ func (x *ObserverCount) GetVersion() int64 {
 		return x.Version
 	}
 	return 0
+}
+
+func (x *ObserverCount) GetOtherSample() bool {
+	if x != nil {
+		return x.OtherSample
+	}
+	return false
 }
 
 type CellAgreement struct {
@@ -2587,14 +2596,15 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\n" +
 	"comparison\x18\x02 \x03(\v2!.lab.cellcounter.v1.CellAgreementR\n" +
 	"comparison\x127\n" +
-	"\bwarnings\x18\x03 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarnings\"\xc3\x01\n" +
+	"\bwarnings\x18\x03 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarnings\"\xe6\x01\n" +
 	"\rObserverCount\x12\x1a\n" +
 	"\bobserver\x18\x01 \x01(\x05R\bobserver\x125\n" +
 	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\x12&\n" +
 	"\x0fcounted_by_name\x18\x03 \x01(\tR\rcountedByName\x12\x1d\n" +
 	"\n" +
 	"counted_at\x18\x04 \x01(\x03R\tcountedAt\x12\x18\n" +
-	"\aversion\x18\x05 \x01(\x03R\aversion\"\xdb\x01\n" +
+	"\aversion\x18\x05 \x01(\x03R\aversion\x12!\n" +
+	"\fother_sample\x18\x06 \x01(\bR\votherSample\"\xdb\x01\n" +
 	"\rCellAgreement\x12\x17\n" +
 	"\acell_id\x18\x01 \x01(\x03R\x06cellId\x12#\n" +
 	"\rfirst_percent\x18\x02 \x01(\x01R\ffirstPercent\x12%\n" +

@@ -71,11 +71,12 @@ func (c counted) put(ctx context.Context, tx *sql.Tx, count observe.Count) error
 	}
 	by := count.CountedBy
 	_, err = tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
-		" counted_by_kind, counted_by_name, counted_at, version) VALUES (?,?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE"+
-		" version = VALUES(version), counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
+		" counted_by_kind, counted_by_name, counted_at, version, sample_id) VALUES (?,?,?,?,?,?,?,?,?,?,"+
+		" (SELECT NULLIF("+sampleOfReport+", '') FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ?))"+
+		" ON DUPLICATE KEY UPDATE sample_id = VALUES(sample_id), version = VALUES(version), counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
 		" counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
 		c.access.Lab.LabID(), c.reportID, c.testID, count.Observer, string(document), by.ID, string(by.Kind), by.Name,
-		count.CountedAt, count.Version)
+		count.CountedAt, count.Version, c.reportID, c.access.Lab.LabID())
 	return mysqldb.Wrap("store count", err)
 }
 
@@ -102,9 +103,17 @@ func readReport(
 	return r, mysqldb.Wrap("read report", err)
 }
 
+// sampleOfReport is the sample of a report r, empty if it has no number yet. presentSample reports whether a count c is
+// of that sample; counts of earlier versions have none.
+const (
+	sampleOfReport = "IF(r.sampleId = '', r.manualSampleId, r.sampleId)"
+	presentSample  = "c.sample_id IS NULL OR " + sampleOfReport + " IN (c.sample_id, '')"
+)
+
 func readCounts(ctx context.Context, q querier, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
-	const query = "SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at, version" +
-		" FROM cell_count WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer"
+	const query = "SELECT c.observer, c.counts, c.counted_by, c.counted_by_kind, c.counted_by_name, c.counted_at, c.version," +
+		" NOT (" + presentSample + ") FROM cell_count c JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id" +
+		" WHERE c.lab_id = ? AND c.lab_report_id = ? AND c.test_id = ? ORDER BY c.observer"
 	list, err := mysqldb.Collect(ctx, q, query, []any{a.Lab.LabID(), reportID, testID}, scanCount)
 	return list, mysqldb.Wrap("read counts", err)
 }
@@ -112,7 +121,7 @@ func readCounts(ctx context.Context, q querier, a observe.Access, reportID, test
 func scanCount(row mysqldb.Row, c *observe.Count) error {
 	var text []byte
 	by := &c.CountedBy
-	if err := row.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt, &c.Version); err != nil {
+	if err := row.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt, &c.Version, &c.OtherSample); err != nil {
 		return err
 	}
 	var documents []observe.Document

@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/store/storetest"
 )
 
@@ -61,6 +62,47 @@ func TestCountsAreReplaced(t *testing.T) {
 	if diff := cmp.Diff([]observe.Count{second}, got); err != nil || diff != "" {
 		t.Errorf("stored counts: %v (-want +got): %s", err, diff)
 	}
+}
+
+// A report gets another sample between two counts: they are not compared, and the report waits for the first again.
+func TestCountsOfTwoSamplesAreNotCompared(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	f, lab := fixture{T: t, Store: mysql.New(db)}, observe.Access{Lab: storetest.Scope(t, 12)}
+	tally := counting.Tally{CellID: 1, Count: 60, InTotal: true}
+	relabel := func(column, sample string) {
+		storetest.Exec(t, db, "UPDATE labReportRelation SET "+column+" = '"+sample+"'")
+	}
+	relabel("sampleId", "")
+	expect := func(when string, want ...bool) {
+		t.Helper()
+		counts, err := f.Counts(t.Context(), lab, storetest.Report, ownTest)
+		if err != nil || len(counts) != len(want) {
+			t.Fatalf("%s: %d counts, %v; want %d", when, len(counts), err, len(want))
+		}
+		for i, c := range counts {
+			if c.OtherSample != want[i] {
+				t.Errorf("%s: the count of observer %d is of another sample: %t, want %t", when, c.Observer, c.OtherSample, want[i])
+			}
+		}
+	}
+	for _, observer := range []int{1, 2} {
+		if err := f.put(lab, counted(observer, tally)); err != nil {
+			t.Fatal(err)
+		}
+		expect("without a number of the sample", make([]bool, observer)...)
+	}
+	relabel("manualSampleId", "M-1")
+	expect("a number that came later", false, false)
+	if err := f.put(lab, counted(1, tally)); err != nil {
+		t.Fatal(err)
+	}
+	relabel("sampleId", "S-2")
+	expect("another sample", true, false)
+	if err := f.put(lab, counted(1, tally)); err != nil {
+		t.Fatal(err)
+	}
+	expect("the present sample counted", false, false)
 }
 
 func TestReportsOfOthersAreUnknown(t *testing.T) {

@@ -18,7 +18,9 @@ const waitingFrom = "(SELECT t.id, t.testName FROM AllTests t WHERE (t.labId_id 
 	" STRAIGHT_JOIN labReportRelation r ON r.reportID_id = t.id AND r.labId_id = ? AND r.isSigned = 0 AND r.dismissed = 0" +
 	" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 	" LEFT JOIN cell_count f ON f.lab_id = r.labId_id AND f.lab_report_id = r.id AND f.test_id = t.id AND f.observer = 1" +
-	" LEFT JOIN cell_count s ON s.lab_id = r.labId_id AND s.lab_report_id = r.id AND s.test_id = t.id AND s.observer = 2"
+	" AND (f.sample_id IS NULL OR " + sampleOfReport + " IN (f.sample_id, ''))" +
+	" LEFT JOIN cell_count s ON s.lab_id = r.labId_id AND s.lab_report_id = r.id AND s.test_id = t.id AND s.observer = 2" +
+	" AND (s.sample_id IS NULL OR " + sampleOfReport + " IN (s.sample_id, ''))"
 
 // Waiting returns reports that lack a count, for tests with mapped keys.
 func (s *Store) Waiting(
@@ -26,7 +28,7 @@ func (s *Store) Waiting(
 ) (worklist.List[observe.Waiting], error) {
 	lab := sees.Lab.LabID()
 	return worklist.Read(ctx, s.db, sees, worklist.Query{
-		Columns: "r.id, t.id, t.testName, IF(r.sampleId = '', r.manualSampleId, r.sampleId), IFNULL(b.labBillId, 0)," +
+		Columns: "r.id, t.id, t.testName, " + sampleOfReport + ", IFNULL(b.labBillId, 0)," +
 			" IF(f.observer IS NULL, 1, 2), IFNULL(f.counted_by, s.counted_by), IFNULL(f.counted_by_kind, s.counted_by_kind)," +
 			" IFNULL(f.counted_by_name, s.counted_by_name), IFNULL(f.counted_at, s.counted_at), " + worklist.PatientColumns,
 		From:  waitingFrom + worklist.JoinPatient("r.userDetailsId_id", "r.labId_id"),

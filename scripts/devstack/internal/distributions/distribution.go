@@ -13,20 +13,21 @@ import (
 	"syscall"
 )
 
-// Distribution is one engine's programs and how to put them together.
+// Distribution is the programs of one engine and the recipe that puts them together.
 type Distribution struct {
 	Name, Version string
-	files         fs.FS // everything that the result depends on, beside the version
+	files         fs.FS // all files that the result depends on
 	build         func(ctx context.Context, tools Tools, files fs.FS, dir string, progress io.Writer) error
 }
 
-// layout is raised when the Go code here puts the same files together in another way.
+// layout is a part of the stamp. Raise it when a change of the Go code here changes what is built from the same files.
 const layout = 1
 
-// Tools are the programs of a Java development kit and Maven.
+// Tools are the paths of the programs of a Java development kit and of Maven.
 type Tools struct{ Java, Javac, Jar, Maven string }
 
-// Path is where the distribution is kept in root: the stamp makes a changed recipe a new folder.
+// Path returns the folder of the distribution below root. Its name contains the stamp, so that a changed recipe is
+// built into a new folder.
 func (d Distribution) Path(root string) (string, error) {
 	stamp, err := d.stamp()
 	if err != nil {
@@ -45,8 +46,9 @@ func (d Distribution) Present(root string) bool {
 	return err == nil
 }
 
-// Ensure returns the folder of the distribution in root and makes it first when it is absent. It is made beside its
-// place and renamed, so that a crash never leaves half of one; who comes second waits for the first.
+// Ensure returns the folder of the distribution in root and builds it first when it is missing. It is built in a
+// neighbouring folder, then renamed, so that a crash never leaves half a distribution. Concurrent callers wait for the
+// first one.
 func (d Distribution) Ensure(ctx context.Context, root string, tools Tools, progress io.Writer) (string, error) {
 	dir, err := d.Path(root)
 	if err != nil {
@@ -97,7 +99,7 @@ func (d Distribution) lock(root string, progress io.Writer) (unlock func(), err 
 	return func() { file.Close() }, nil
 }
 
-// stamp is a digest of every file of the recipe.
+// stamp returns a digest of layout and of every file of the recipe.
 func (d Distribution) stamp() (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s %s %d\n", d.Name, d.Version, layout)

@@ -15,8 +15,8 @@ var elasticsearchFiles embed.FS
 
 const elasticsearchVersion = "8.19.21"
 
-// Elasticsearch is the server as a library with a main of our own. Its folder holds lib/ and classes/, the class
-// path, and home/, path.home with the modules; the server only reads it.
+// Elasticsearch returns the search server as a library with a main class of this project. Its folder has lib/ and
+// classes/, the class path, and home/, the server's path.home with its modules. The server only reads the folder.
 func Elasticsearch() Distribution {
 	return Distribution{Name: "elasticsearch", Version: elasticsearchVersion,
 		files: subtree(elasticsearchFiles, "elasticsearch"), build: buildElasticsearch}
@@ -41,8 +41,8 @@ func buildElasticsearch(ctx context.Context, tools Tools, files fs.FS, dir strin
 	return makeModules(ctx, tools, dir)
 }
 
-// compile leaves the main class in classes/ and those of the module in module/: the module has a class loader of
-// its own and must not find its classes on the class path.
+// compile puts the main class into classes/ and the classes of the module into module/. The module has a class loader
+// of its own and must not find its classes on the server's class path.
 func compile(ctx context.Context, tools Tools, files fs.FS, dir string) error {
 	sources, err := fs.Glob(files, "*.java")
 	if err != nil {
@@ -66,7 +66,8 @@ func compile(ctx context.Context, tools Tools, files fs.FS, dir string) error {
 	return os.Rename(filepath.Join(dir, "module", main), filepath.Join(dir, "classes", main))
 }
 
-// makeModules: the network layer and our analysis are modules, each a folder with a descriptor and its jars.
+// makeModules makes the two modules of the server, the network layer and this project's text analysis. Each is a folder
+// with a descriptor and its jars.
 func makeModules(ctx context.Context, tools Tools, dir string) error {
 	network, err := makeModule(dir, "transport-netty4", "org.elasticsearch.transport.netty4.Netty4Plugin")
 	if err != nil {
@@ -99,7 +100,8 @@ func makeModules(ctx context.Context, tools Tools, dir string) error {
 	)
 }
 
-// makeModule's descriptor names no Java module, so that its jars load from a class path.
+// makeModule creates the folder of a module with its descriptor. The descriptor names no Java module, so that the jars
+// are loaded from a class path.
 func makeModule(dir, name, class string) (string, error) {
 	module := filepath.Join(dir, "home", "modules", name)
 	if err := os.MkdirAll(module, 0o755); err != nil {

@@ -9,14 +9,14 @@ import (
 	"strconv"
 )
 
-// oldestJava runs Kafka 4, Debezium 3 and Elasticsearch 8.
+// oldestJava is the first version that Kafka 4, Debezium 3 and Elasticsearch 8 run on.
 const oldestJava = 17
 
-// ErrNoJava means that this machine has no Java development kit that is new enough.
+// ErrNoJava means that this machine has no Java development kit of version 17 or later.
 var ErrNoJava = errors.New("no Java development kit of version 17 or later (programs java, javac and jar)")
 
-// FindTools returns the programs of JAVA_HOME, else those on PATH, else those of an installed kit, and ErrNoJava
-// when none is new enough. Maven is "" when it is absent.
+// FindTools returns the programs of the first Java development kit that is new enough: JAVA_HOME, the one on PATH, then
+// the installed ones. Without one it returns ErrNoJava. Maven is "" when it is not installed.
 func FindTools() (Tools, error) {
 	var tools Tools
 	if maven, err := exec.LookPath("mvn"); err == nil {
@@ -47,13 +47,13 @@ func javaHomes() []string {
 			}
 		}
 	}
-	installed, _ := filepath.Glob("/usr/lib/jvm/*") // the pattern is good
+	installed, _ := filepath.Glob("/usr/lib/jvm/*") // Glob fails only for a malformed pattern
 	return append(homes, installed...)
 }
 
 var releaseVersion = regexp.MustCompile(`(?m)^JAVA_VERSION="(\d+)`)
 
-// javaVersion returns the major version in the file "release" of a JDK; 0 when there is none.
+// javaVersion returns the major version in the file "release" of a JDK, or 0 without such a file.
 func javaVersion(home string) int {
 	text, err := os.ReadFile(filepath.Join(home, "release"))
 	if err != nil {

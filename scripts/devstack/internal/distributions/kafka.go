@@ -17,8 +17,8 @@ import (
 //go:embed kafka
 var kafkaFiles embed.FS
 
-// Kafka is the broker, Kafka Connect and the Debezium connectors of MariaDB and MySQL. Its folder holds jars/, the
-// class path of the first two, and plugins/, Connect's plugin.path.
+// Kafka returns the distribution of the broker, Kafka Connect and the Debezium connectors of MariaDB and MySQL. Its
+// folder has jars/, the class path of the first two, and plugins/, the plugin.path of Connect.
 func Kafka() Distribution {
 	return Distribution{Name: "kafka", Version: "4.3.1", files: subtree(kafkaFiles, "kafka"), build: buildKafka}
 }
@@ -45,7 +45,7 @@ func buildKafka(ctx context.Context, tools Tools, files fs.FS, dir string, progr
 	return errors.Join(problems...)
 }
 
-// subtree of an embedded folder; its name is a constant, so it exists.
+// subtree returns a folder of an embedded file system. The callers pass constant names, so it exists.
 func subtree(files embed.FS, name string) fs.FS {
 	tree, err := fs.Sub(files, name)
 	if err != nil {

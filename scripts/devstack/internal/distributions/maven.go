@@ -17,15 +17,15 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/progress"
 )
 
-// copyArtifacts is the goal, of a fixed version.
+// copyArtifacts is the Maven goal, with the version of its plugin.
 const copyArtifacts = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 const (
 	fetchReport = 2 * time.Second
-	keptLines   = 25 // of Maven's messages, for an error
+	keptLines   = 25 // max lines of Maven's output in an error
 )
 
-// fetch copies the artifacts that pom lists, and what they need, into dir. Checksums that do not match are an error.
+// fetch copies the artifacts of a POM and their dependencies into dir. An artifact with a wrong checksum is an error.
 func fetch(ctx context.Context, tools Tools, what, pom, dir string, out io.Writer) error {
 	begin := time.Now()
 	fmt.Fprintf(out, "fetching %s with Maven (this happens once)\n", what)
@@ -57,7 +57,7 @@ func fetch(ctx context.Context, tools Tools, what, pom, dir string, out io.Write
 	return nil
 }
 
-// follow reads Maven's output to its end, counts the bytes that came over the network, and returns the last of the
+// follow reads Maven's output to its end, adds the downloaded bytes to fetched, and returns the last keptLines of the
 // other lines.
 func follow(output io.Reader, fetched *atomic.Int64) []string {
 	var kept []string
@@ -81,7 +81,7 @@ func follow(output io.Reader, fetched *atomic.Int64) []string {
 
 var sizeOf = regexp.MustCompile(`Downloaded from .* \(([0-9.]+) ([kMG]?)B at `)
 
-// downloaded understands "[INFO] Downloaded from central: https://… (4.2 kB at 29 kB/s)".
+// downloaded parses a line such as "[INFO] Downloaded from central: https://… (4.2 kB at 29 kB/s)".
 func downloaded(line string) (bytes int64, ok bool) {
 	match := sizeOf.FindStringSubmatch(line)
 	if match == nil {

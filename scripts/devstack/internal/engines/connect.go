@@ -15,8 +15,8 @@ import (
 
 const connectHeapMiB = 384
 
-// Connect describes one worker of Kafka Connect with the Debezium connector. It keeps everything in Kafka, so start
-// it when brokers (host:port, with commas between) serve. Connectors refer to password by ConnectorPassword.
+// Connect returns a Kafka Connect worker with the Debezium connector. It stores its state in Kafka, so start it once
+// brokers (host:port, separated by commas) are ready. Connectors refer to password by ConnectorPassword.
 func Connect(place Place, brokers, password string, java install.Java) Engine {
 	run := jvm{heapMiB: connectHeapMiB, flags: kafkaFlags(), classPath: kafkaClassPath(java),
 		main: "org.apache.kafka.connect.cli.ConnectDistributed", args: []string{place.properties()}}
@@ -27,8 +27,8 @@ func Connect(place Place, brokers, password string, java install.Java) Engine {
 	}
 }
 
-// ConnectorsRun asks Kafka Connect at url whether each named connector runs with a task. held are connectors that
-// someone stopped or paused: they count as they are.
+// ConnectorsRun returns an error unless each named connector of the Kafka Connect worker at url runs, with all its
+// tasks. Connectors that an operator stopped or paused are no error; held lists them.
 func ConnectorsRun(ctx context.Context, url string, names []string) (held []string, err error) {
 	type part struct{ State string }
 	var all map[string]struct {
@@ -52,7 +52,8 @@ func ConnectorsRun(ctx context.Context, url string, names []string) (held []stri
 	return held, nil
 }
 
-// ConnectorPassword is what the configuration of a connector holds instead of the database's password.
+// ConnectorPassword returns the reference that a connector's configuration holds instead of the database password.
+// Kafka Connect resolves it.
 func ConnectorPassword(place Place) string { return connectors.PasswordReference(place.secret()) }
 
 func (p Place) secret() string { return filepath.Join(p.Data+"-secrets", "database.properties") }

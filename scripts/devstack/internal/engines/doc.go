@@ -1,3 +1,3 @@
-// Package engines owns how the stack runs what it did not write: MariaDB, Redis and the document store, each a
-// private process with its data in one directory, and how they are installed when they are missing.
+// Package engines runs the engines of the stack: MariaDB or MySQL, Redis, the document store, Kafka, Kafka Connect and
+// Elasticsearch. Each is a private process with its data in one directory.
 package engines

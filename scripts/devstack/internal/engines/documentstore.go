@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// DocumentStore describes the embedded document store as a child process: this executable with the verb
+// DocumentStore returns the embedded document store. It runs as a child process: this executable with the verb
 // document-store.
 func DocumentStore(place Place, executable string) Engine {
 	addr := "127.0.0.1:" + strconv.Itoa(place.Port)
@@ -27,12 +27,13 @@ func DocumentStore(place Place, executable string) Engine {
 	}
 }
 
-// ServeDocumentStore runs the document store in this process until ctx ends; its databases are files in data.
+// ServeDocumentStore runs the document store in this process until ctx ends. It keeps its databases as files in the
+// folder data.
 func ServeDocumentStore(ctx context.Context, listen, data string) error {
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return fmt.Errorf("document store: %w", err)
 	}
-	service.GarbageCollection{GOGC: os.Getenv("GOGC")}.Delay() // each document becomes many values that live shortly
+	service.GarbageCollection{GOGC: os.Getenv("GOGC")}.Delay() // each document allocates many short-lived values
 	warnings := slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})
 	store, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{TCP: listen},

@@ -18,11 +18,11 @@ import (
 
 const elasticsearchHeapMiB = 512
 
-// SearchNode is what a node has in addition to its own port: the transport addresses of all nodes of its cluster, as
-// host:port, and which of them is its own.
+// SearchNode is what a node needs in addition to its own HTTP port: the transport addresses of all nodes of its
+// cluster, as host:port, and the index of its own.
 type SearchNode struct {
 	Transports []string
-	Number     int // from 0
+	Number     int // index in Transports, from 0
 }
 
 // discovery returns the settings by which the nodes of a cluster find each other.
@@ -41,7 +41,7 @@ func (n SearchNode) discovery() []string {
 		"cluster.initial_master_nodes="+strings.Join(names, ","))
 }
 
-// Elasticsearch describes one node. An index is only made by name: a write to one that is missing must fail.
+// Elasticsearch returns one node. It does not create indices on write: a write to a missing index must fail.
 func Elasticsearch(place Place, node SearchNode, java install.Java) Engine {
 	run := jvm{
 		heapMiB: elasticsearchHeapMiB,
@@ -64,7 +64,7 @@ func Elasticsearch(place Place, node SearchNode, java install.Java) Engine {
 			"network.host=127.0.0.1",
 			"http.port="+strconv.Itoa(place.Port),
 			"action.auto_create_index=false",
-			// A disk that is full of other things keeps no index from being written, nor its segments from being merged.
+			// Writes and segment merges continue on a machine whose disk is nearly full.
 			"cluster.routing.allocation.disk.threshold_enabled=false",
 			"indices.merge.disk.check_interval=0s",
 			"logger.level=warn",
@@ -78,7 +78,7 @@ func Elasticsearch(place Place, node SearchNode, java install.Java) Engine {
 	}
 }
 
-// pingHTTP succeeds when the answer is 200.
+// pingHTTP returns nil when url responds with status 200.
 func pingHTTP(ctx context.Context, url string) error {
 	_, err := get(ctx, url)
 	return err
@@ -92,7 +92,7 @@ func getJSON(ctx context.Context, url string, answer any) error {
 	return json.Unmarshal(body, answer)
 }
 
-// get returns the body of an answer 200; any other is an error with its first bytes.
+// get returns the body of a response with status 200. Any other status is an error with the first bytes of the body.
 func get(ctx context.Context, url string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -9,18 +9,19 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// readyTimeout is for a machine that is busy with other things; an engine that ends is noticed at once.
+// readyTimeout allows for a busy machine. It delays no failure: an engine whose process ends is noticed at once.
 const readyTimeout = 3 * time.Minute
 
-// Engine is one engine, ready to be started.
+// Engine describes one engine process: how it is prepared and started, and when it is ready.
 type Engine struct {
 	Spec    process.Spec
-	Prepare func(context.Context) error // makes the data directory at first start; nil: nothing to do
-	Ready   func(context.Context) error // succeeds once it serves
-	Then    *Engine                     // started once this one serves; nil: nothing waits for it
+	Prepare func(context.Context) error // creates the data directory at the first start; may be nil
+	Ready   func(context.Context) error // returns nil once the engine accepts requests
+	Then    *Engine                     // an engine to start after this one is ready; may be nil
 }
 
-// Start prepares the engine, runs it and waits until it serves. An engine that does not become ready is stopped.
+// Start prepares the engine, starts it and waits until it is ready. An engine that does not become ready in time is
+// stopped.
 func (e Engine) Start(ctx context.Context, spawner *process.Spawner) (*process.Child, error) {
 	if e.Prepare != nil {
 		if err := e.Prepare(ctx); err != nil {
@@ -40,14 +41,14 @@ func (e Engine) Start(ctx context.Context, spawner *process.Spawner) (*process.C
 	return child, nil
 }
 
-// Place says where one engine keeps its data and its log, and where it listens.
+// Place is where one engine keeps its data and its log, and its port.
 type Place struct {
-	Data string // directory; made when missing
+	Data string // directory, created when missing
 	Log  string // file
 	Port int    // on 127.0.0.1
 }
 
-// Relational describes the relational engine that is wanted.
+// Relational returns MySQL when RealMySQL is set, otherwise MariaDB.
 func Relational(wanted install.Wanted, place Place, durability Durability) (Engine, error) {
 	if wanted.RealMySQL {
 		return MySQL(place, durability, wanted.Distributions)

@@ -9,11 +9,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 )
 
-// jvm is how one Java engine is run.
+// jvm is the command line of one Java engine.
 type jvm struct {
 	heapMiB   int
 	flags     []string
-	classPath []string // joined with colons
+	classPath []string // joined with colons in the command
 	main      string
 	args      []string
 }
@@ -30,8 +30,9 @@ func (j jvm) command(program string) []string {
 	return append(append(command, "-cp", strings.Join(j.classPath, ":"), j.main), j.args...)
 }
 
-// kafkaFlags: warnings and worse on stderr, with the time, in UTC. The optimising compiler stays away: on two cores it
-// takes more in the first minutes than a small load ever gives back, from the other engines too.
+// kafkaFlags returns the JVM flags of Kafka and Kafka Connect. They log warnings and errors on stderr, with UTC times.
+// The optimizing compiler (C2) is off: on two cores it uses more CPU in the first minutes than a small load ever saves,
+// and the other engines lack it.
 func kafkaFlags() []string {
 	const logger = "-Dorg.slf4j.simpleLogger."
 	return []string{

@@ -3,7 +3,7 @@ package engines
 import (
 	"context"
 	"crypto/rand"
-	_ "embed" // the broker's configuration
+	_ "embed" // for the broker's configuration file
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -26,7 +26,7 @@ var kafkaTemplate string
 
 const kafkaHeapMiB = 384
 
-// Kafka describes one broker. Its configuration is beside its data.
+// Kafka returns one broker. Its configuration file is next to its data directory.
 func Kafka(place Place, broker KafkaBroker, java install.Java) Engine {
 	run := jvm{
 		heapMiB:   kafkaHeapMiB,
@@ -42,15 +42,15 @@ func Kafka(place Place, broker KafkaBroker, java install.Java) Engine {
 	}
 }
 
-// KafkaBroker is what a broker has in addition to its own port.
+// KafkaBroker is what a broker needs in addition to its own port.
 type KafkaBroker struct {
-	Advertised  string   // where clients are told to come, as host:port: "" means to the broker's own port
+	Advertised  string   // host:port that the broker tells clients to connect to; "": its own port
 	Cluster     string   // "": a new one
-	Controllers []string // of all brokers of the cluster, as host:port
-	Number      int      // from 0: which of Controllers is this broker's own
+	Controllers []string // controller addresses of all brokers of the cluster, as host:port
+	Number      int      // index of this broker in Controllers, from 0
 }
 
-// voters are the controllers as the brokers' configuration spells them.
+// voters returns the value of the setting controller.quorum.voters.
 func (b KafkaBroker) voters() string {
 	voters := make([]string, len(b.Controllers))
 	for i, address := range b.Controllers {
@@ -59,10 +59,11 @@ func (b KafkaBroker) voters() string {
 	return strings.Join(voters, ",")
 }
 
-// properties is the configuration file of an engine that reads one.
+// properties returns the path of the configuration file of an engine that has one.
 func (p Place) properties() string { return p.Data + ".properties" }
 
-// prepareKafka writes the configuration, and formats the data folder once: beside its place and renamed.
+// prepareKafka writes the configuration, and formats the data folder at the first start. It formats a neighbouring
+// folder and renames it, so that a crash leaves no half-formatted data.
 func prepareKafka(ctx context.Context, place Place, broker KafkaBroker, java install.Java) error {
 	if err := writeKafkaProperties(place.properties(), place.Data, place.Port, broker); err != nil {
 		return err
@@ -127,7 +128,7 @@ func writeKafkaProperties(file, data string, port int, broker KafkaBroker) error
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// ClusterID is a UUID in Kafka's spelling: 22 characters of base64, the first not a dash.
+// ClusterID returns a random UUID in Kafka's spelling: 22 characters of base64, the first not a dash.
 func ClusterID() string {
 	id := make([]byte, 16)
 	_, _ = rand.Read(id) // never fails since Go 1.24
@@ -135,7 +136,7 @@ func ClusterID() string {
 	return base64.RawURLEncoding.EncodeToString(id)
 }
 
-// pingKafka asks for metadata and succeeds once the answer names a broker: it serves, and topics can be made.
+// pingKafka requests metadata and succeeds once the response names a broker. From then on topics can be created.
 func pingKafka(ctx context.Context, addr string) error {
 	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {

@@ -18,20 +18,21 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// Durability chooses between a database that survives a power cut and one that only has to be quick.
+// Durability selects whether the database survives a power failure or is fast.
 type Durability int
 
 const (
 	// Durable flushes the redo log and the binary log at every commit.
 	Durable Durability = iota
-	// Volatile leaves flushing to the operating system: for tests.
+	// Volatile leaves flushing to the operating system; use it in tests only.
 	Volatile
 )
 
-// maxSocketPath is what fits in sockaddr_un.
+// maxSocketPath is the max length in bytes of a path in sockaddr_un, without its final zero byte.
 const maxSocketPath = 107
 
-// MariaDB describes a private server with row-based binary log; root has no password over TCP on 127.0.0.1.
+// MariaDB returns a private server with a row-based binary log. User root has no password and connects over TCP on
+// 127.0.0.1.
 func MariaDB(place Place, durability Durability) (Engine, error) {
 	server, err := install.LookPath("mariadbd", "mysqld")
 	if err != nil {
@@ -75,7 +76,7 @@ func durabilityOptions(d Durability) []string {
 	return []string{"--innodb-flush-log-at-trx-commit=1", "--sync-binlog=1"}
 }
 
-// runAs: the server refuses to run as root unless told so by name.
+// runAs returns the option without which the server refuses to run as root; nil for other users.
 func runAs() []string {
 	if os.Geteuid() == 0 {
 		return []string{"--user=root"}
@@ -83,8 +84,8 @@ func runAs() []string {
 	return nil
 }
 
-// installDatabase makes the data directory once. It works beside the final place and renames, so that a crash
-// in the middle never leaves a half-made directory that looks complete.
+// installDatabase creates the data directory at the first start. It fills a neighbouring folder and renames it, so that
+// a crash never leaves a half-made directory that looks complete.
 func installDatabase(ctx context.Context, place Place) error {
 	if err := os.MkdirAll(scratch(place.Data), 0o755); err != nil {
 		return err
@@ -123,7 +124,7 @@ func installDatabase(ctx context.Context, place Place) error {
 func pingMySQL(ctx context.Context, port int) error {
 	config := mysql.NewConfig()
 	config.User, config.Net, config.Addr = "root", "tcp", "127.0.0.1:"+strconv.Itoa(port)
-	config.Logger = &mysql.NopLogger{} // a server that is not there yet is no news
+	config.Logger = &mysql.NopLogger{} // refused connections are expected while the server starts
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
 		return err
@@ -133,11 +134,12 @@ func pingMySQL(ctx context.Context, port int) error {
 	return db.PingContext(ctx)
 }
 
-// scratch is the server's own temporary directory: at its start a server deletes what looks like a temporary
-// table, also a neighbour's.
+// scratch returns the temporary directory of one server. Servers must not share one: at its start a server deletes
+// every file there that looks like a temporary table.
 func scratch(data string) string { return data + ".tmp" }
 
-// socketPath is in the data directory, or under the temporary directory when that would be too long.
+// socketPath returns a path in the data directory, or below the system's temporary directory when that would be too
+// long for a socket.
 func socketPath(data string) string {
 	path := filepath.Join(data, "mysql.sock")
 	if len(path) <= maxSocketPath {

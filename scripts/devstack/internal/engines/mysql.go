@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// mysqlServer returns the command of the unpacked server, which runs with the libraries that came with it.
+// mysqlServer returns the command line of the unpacked server, which runs with the libraries of its own package set.
 func mysqlServer(distributions string) ([]string, error) {
 	usr := filepath.Join(install.MySQLRoot(distributions), "usr")
 	loaders, err := filepath.Glob(filepath.Join(usr, "lib", "*-linux-gnu*", "ld-linux*.so.*"))
@@ -38,8 +38,8 @@ func mysqlServer(distributions string) ([]string, error) {
 	}, nil
 }
 
-// MySQL describes a private MySQL server with row-based binary log and GTIDs; root has no password over TCP on
-// 127.0.0.1. install.FetchMySQL comes first.
+// MySQL returns a private MySQL server with row-based binary log and GTIDs. User root has no password and connects over
+// TCP on 127.0.0.1. install.FetchMySQL must have run before.
 func MySQL(place Place, durability Durability, distributions string) (Engine, error) {
 	server, err := mysqlServer(distributions)
 	if err != nil {
@@ -83,13 +83,15 @@ func MySQL(place Place, durability Durability, distributions string) (Engine, er
 
 func initFile(data string) string { return data + ".init.sql" }
 
-// rootOverTCP: the server makes root@localhost alone, which without name resolution no one over TCP is.
+// rootOverTCP creates root@127.0.0.1. The server itself creates root@localhost only, which does not match TCP
+// connections when name resolution is off.
 const rootOverTCP = `SET sql_log_bin=0;
 CREATE USER IF NOT EXISTS root@'127.0.0.1';
 GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;
 `
 
-// initializeMySQL makes the data directory once, beside its place, as installDatabase does.
+// initializeMySQL creates the data directory at the first start, in a neighbouring folder that is renamed, as
+// installDatabase does.
 func initializeMySQL(ctx context.Context, place Place, server []string) error {
 	if err := os.MkdirAll(scratch(place.Data), 0o755); err != nil {
 		return err

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/afero"
 )
 
-// Bucket is the only one of that object store.
+// Bucket is the only bucket of the object store that ServeObjects runs.
 const Bucket = "lab-reports"
 
-// ServeObjects serves the files of a folder by S3 at the address until ctx ends.
+// ServeObjects serves the files of a folder over the S3 protocol at address until ctx ends.
 func ServeObjects(ctx context.Context, address, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err

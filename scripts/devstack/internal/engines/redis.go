@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// Redis describes a private server that loses nothing: append-only file with fsync at every write, no eviction.
+// Redis returns a private server that loses no write: append-only file, fsync at every write, no eviction.
 func Redis(place Place) (Engine, error) {
 	server, err := install.LookPath("redis-server")
 	if err != nil {
@@ -29,7 +29,7 @@ func Redis(place Place) (Engine, error) {
 	}, nil
 }
 
-// pingRedis speaks the protocol itself: a client would log every attempt on a server that is not there yet.
+// pingRedis writes the protocol itself, because a client library would log every attempt while the server starts.
 func pingRedis(ctx context.Context, addr string) error {
 	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -49,8 +49,8 @@ func pingRedis(ctx context.Context, addr string) error {
 	return err
 }
 
-// RedisKeepsEverything reports whether the server at addr has what a durable queue wants: an append-only file
-// with fsync always, and no eviction. A server that does not tell counts as one that has not.
+// RedisKeepsEverything reports whether the server at addr has the settings of a durable queue: an append-only file with
+// fsync always, and no eviction. It returns false when the settings cannot be read.
 func RedisKeepsEverything(ctx context.Context, addr string) bool {
 	client := redis.NewClient(&redis.Options{Addr: addr})
 	defer func() { _ = client.Close() }()

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// StartAll starts the engines in parallel, each followed by the one that waits for it, and waits for all of them.
-// The children that did start are returned also beside an error: the caller stops them.
+// StartAll starts the engines in parallel and waits until all are ready; an engine in Then starts after its predecessor
+// is ready. On an error it also returns the children that did start, which the caller must stop.
 func StartAll(ctx context.Context, spawner *process.Spawner, wanted []Engine) ([]*process.Child, error) {
 	children := make([][]*process.Child, len(wanted))
 	problems := make([]error, len(wanted))

@@ -1,5 +1,6 @@
 // Package install makes the programs of the engines available on this machine: Debian packages, and distributions that
-// Maven or apt fetches once. It needs nothing that takes long to compile, so it can run while everything else is built.
+// Maven or apt downloads once. It imports nothing that takes long to compile, so that the command fetch can run while
+// everything else is built.
 package install
 
 import (
@@ -15,10 +16,10 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
-// sbin directories hold servers but are often missing from a user's PATH.
+// sbin directories contain servers but are often missing from a user's PATH.
 var sbin = []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/sbin"}
 
-// LookPath finds the first of names on PATH or in a directory of servers.
+// LookPath returns the path of the first of names that is on PATH or in one of the sbin directories.
 func LookPath(names ...string) (string, error) {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
@@ -36,11 +37,11 @@ func LookPath(names ...string) (string, error) {
 // Wanted lists the engines that a stack starts itself.
 type Wanted struct {
 	MySQL, Redis, Kafka, Connect, Elasticsearch bool
-	RealMySQL                                   bool   // the relational engine is MySQL, else MariaDB
-	Distributions                               string // folder where the programs that are fetched are kept
+	RealMySQL                                   bool   // MySQL selects MySQL in place of MariaDB
+	Distributions                               string // folder of downloaded programs
 }
 
-// WantedBy returns the engines that a stack with these switches starts itself.
+// WantedBy returns the engines that a stack with these settings starts itself: those that no LAB_ variable replaces.
 func WantedBy(s settings.Settings) Wanted {
 	return Wanted{
 		MySQL:         s.MySQLDSN == "",
@@ -53,7 +54,7 @@ func WantedBy(s settings.Settings) Wanted {
 	}
 }
 
-// MissingPackages returns the Debian packages to install before the wanted engines can run.
+// MissingPackages returns the Debian packages that the wanted engines still need.
 func MissingPackages(wanted Wanted) []string {
 	var missing []string
 	if _, err := LookPath("mariadbd", "mysqld"); wanted.MySQL && !wanted.RealMySQL && err != nil {
@@ -65,8 +66,8 @@ func MissingPackages(wanted Wanted) []string {
 	return append(missing, missingForJava(wanted)...)
 }
 
-// Packages installs the missing Debian packages of the wanted engines, with apt-get as root on Debian and Ubuntu;
-// elsewhere the error lists what to install.
+// Packages installs the missing Debian packages of the wanted engines. It runs apt-get, as root, on Debian and Ubuntu;
+// elsewhere it returns an error that lists what to install.
 func Packages(ctx context.Context, wanted Wanted, progress io.Writer) error {
 	if wanted.MySQL && wanted.RealMySQL {
 		if err := FetchMySQL(ctx, wanted.Distributions, progress); err != nil {
@@ -91,7 +92,7 @@ func Packages(ctx context.Context, wanted Wanted, progress io.Writer) error {
 	return runApt(ctx, progress, apt, append([]string{"install", "-y", "-q", "--no-install-recommends"}, missing...)...)
 }
 
-// runApt keeps the packages' own services from starting: the stack runs private instances.
+// runApt runs apt-get without starting the packages' own services, because the stack runs private instances.
 func runApt(ctx context.Context, progress io.Writer, apt string, args ...string) error {
 	policy := "/usr/sbin/policy-rc.d"
 	if _, err := os.Stat(policy); errors.Is(err, os.ErrNotExist) {

@@ -7,14 +7,14 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/distributions"
 )
 
-// Java says where the programs of the Java engines are.
+// Java is where the programs of the Java engines are.
 type Java struct {
-	Program       string // java
-	Kafka         string // folder of the distribution; "" when no such engine is wanted
-	Elasticsearch string // the same
+	Program       string // path of java
+	Kafka         string // folder of the distribution; "" when not wanted
+	Elasticsearch string // folder of the distribution; "" when not wanted
 }
 
-// wantedDistributions lists what has to be at hand before the wanted engines can start.
+// wantedDistributions returns the distributions that the wanted engines need.
 func wantedDistributions(wanted Wanted) []distributions.Distribution {
 	var list []distributions.Distribution
 	if wanted.Kafka || wanted.Connect {
@@ -26,7 +26,8 @@ func wantedDistributions(wanted Wanted) []distributions.Distribution {
 	return list
 }
 
-// missingForJava returns the Debian packages that the Java engines lack. Maven is wanted until all is fetched.
+// missingForJava returns the Debian packages that the Java engines still need. Maven is needed until all distributions
+// are built.
 func missingForJava(wanted Wanted) []string {
 	list := wantedDistributions(wanted)
 	if len(list) == 0 {
@@ -45,8 +46,8 @@ func missingForJava(wanted Wanted) []string {
 	return missing
 }
 
-// FetchJava makes the distributions of the wanted engines available; call it after Packages. They are fetched one
-// after the other: Maven's local repository has one writer.
+// FetchJava makes the distributions of the wanted engines available. Call Packages first. Distributions are fetched one
+// at a time, because Maven's local repository supports one writer.
 func FetchJava(ctx context.Context, wanted Wanted, progress io.Writer) (Java, error) {
 	list := wantedDistributions(wanted)
 	if len(list) == 0 {

@@ -14,10 +14,10 @@ import (
 //go:embed fetch-mysql.sh
 var fetchMySQL []byte
 
-// mysqlSuite is the Debian suite with a MySQL server.
+// mysqlSuite is the Debian suite that has a package of the MySQL server.
 const mysqlSuite = "sid"
 
-// MySQLRoot is the folder of the unpacked server.
+// MySQLRoot returns the folder of the unpacked server.
 func MySQLRoot(distributions string) string { return filepath.Join(distributions, "mysql-"+mysqlSuite) }
 
 // FetchMySQL unpacks a MySQL server into distributions once, and its clients mysql and mysqldump into the folder

@@ -21,8 +21,8 @@ var finishLibreOffice string
 //go:embed finish-counterparts.sh
 var finishCounterparts string
 
-// LibreOffice returns the program soffice, which it unpacks into distributions once, from the packages of Debian and
-// Ubuntu.
+// LibreOffice returns the path of the program soffice. The first call unpacks it into distributions, from packages of
+// Debian and Ubuntu.
 func LibreOffice(ctx context.Context, distributions string, progress io.Writer) (string, error) {
 	root := filepath.Join(distributions, "libreoffice")
 	err := packages(ctx, root, progress, "LibreOffice (about 260 MB unpacked)", finishLibreOffice,
@@ -30,7 +30,7 @@ func LibreOffice(ctx context.Context, distributions string, progress io.Writer) 
 	return filepath.Join(root, "soffice"), err
 }
 
-// Counterparts returns the folder with the programs exim and nginx, which it unpacks into distributions once.
+// Counterparts returns the folder with the programs exim and nginx. The first call unpacks them into distributions.
 func Counterparts(ctx context.Context, distributions string, progress io.Writer) (string, error) {
 	root := filepath.Join(distributions, "counterparts")
 	err := packages(ctx, root, progress, "a mail server and a proxy", finishCounterparts,
@@ -38,7 +38,7 @@ func Counterparts(ctx context.Context, distributions string, progress io.Writer)
 	return root, err
 }
 
-// packages unpacks packages into root unless it is there; finish are the commands that complete the folder.
+// packages unpacks Debian packages into root unless root exists. The commands in finish complete the folder.
 func packages(ctx context.Context, root string, progress io.Writer, what, finish string, names ...string) error {
 	if _, err := os.Stat(root); err == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package ports owns the one table of the stack's TCP ports: where each listener is by default, and at which
-// offset when LAB_PORT_BASE moves the whole stack.
+// Package ports defines the TCP ports of the stack: the default port of each listener, and its offset when
+// LAB_PORT_BASE moves the whole stack.
 package ports
 
 import (
@@ -14,7 +14,7 @@ import (
 // Name identifies one listener of the stack.
 type Name string
 
-// The listeners of the gateway and of the engines.
+// Listeners of the gateway, the engines and the trace viewer. Those of the services are GRPC and Admin.
 const (
 	Gateway                Name = "gateway"
 	GatewayInternal        Name = "gateway_internal"
@@ -31,26 +31,26 @@ const (
 	ExternalEditFiles      Name = "externaledit_files"
 )
 
-// GRPC is the listener of calls of the service called name.
+// GRPC returns the name of the gRPC listener of a service.
 func GRPC(name string) Name { return Name(name + "_grpc") }
 
-// Admin is the listener of health and metrics of the deployable called name.
+// Admin returns the name of the listener for health and metrics of a service.
 func Admin(name string) Name { return Name(name + "_admin") }
 
-// Entry is one row of the table.
+// Entry is the port of one listener.
 type Entry struct {
 	Name       Name
-	Documented int // without LAB_PORT_BASE
+	Documented int // port without LAB_PORT_BASE
 	Offset     int // added to LAB_PORT_BASE; below 100
 }
 
-// The offsets of a service's listeners are these and its slot.
+// The offset of a service's listener is one of these plus the slot of the service.
 const (
 	grpcOffset  = 10
 	adminOffset = 20
 )
 
-// Table lists every listener; the README shows the same rows.
+// Table lists every listener. The README repeats it.
 func Table() []Entry {
 	table := []Entry{{Gateway, 8090, 0}, {GatewayInternal, 8091, 1}}
 	for _, s := range services.List() {
@@ -70,10 +70,10 @@ func Table() []Entry {
 		Entry{ExternalEditFiles, 8012, 40})
 }
 
-// Plan answers which port a listener has in one stack.
+// Plan maps listeners to the ports of one stack.
 type Plan struct{ base int }
 
-// Parse reads LAB_PORT_BASE: "" means the documented ports.
+// Parse parses the value of LAB_PORT_BASE. "" selects the documented ports.
 func Parse(base string) (Plan, error) {
 	if base == "" {
 		return Plan{}, nil
@@ -88,7 +88,7 @@ func Parse(base string) (Plan, error) {
 	return Plan{base: number}, nil
 }
 
-// Port returns the port of name; an unknown name is 0.
+// Port returns the port of a listener, or 0 for an unknown name.
 func (p Plan) Port(name Name) int {
 	table := Table()
 	i := slices.IndexFunc(table, func(e Entry) bool { return e.Name == name })
@@ -102,7 +102,7 @@ func (p Plan) Port(name Name) int {
 	}
 }
 
-// Addr returns "127.0.0.1:port" of name.
+// Addr returns "127.0.0.1:port" of a listener.
 func (p Plan) Addr(name Name) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Port(name)))
 }

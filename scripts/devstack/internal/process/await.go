@@ -12,7 +12,7 @@ const (
 	tailLines    = 15
 )
 
-// Await polls ready until it succeeds. A child that ends first, or a ctx that does, is an error with the last
+// Await polls ready until it succeeds. When the child ends or ctx is cancelled first, it returns an error with the last
 // lines of the child's log.
 func Await(ctx context.Context, child *Child, ready func(context.Context) error) error {
 	ticker := time.NewTicker(pollInterval)

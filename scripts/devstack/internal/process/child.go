@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Child is a process that this devstack started. It is reaped as soon as it ends.
+// Child is a process that this devstack started. It is reaped as soon as it ends, so that no zombie remains.
 type Child struct {
 	Spec
 	PID   int
 	ended chan struct{}
-	state *os.ProcessState // read only after ended is closed
+	state *os.ProcessState // set before ended is closed
 }
 
 func newChild(spec Spec, cmd *exec.Cmd) *Child {
@@ -30,7 +30,7 @@ func newChild(spec Spec, cmd *exec.Cmd) *Child {
 // Ended is closed when the process has ended.
 func (c *Child) Ended() <-chan struct{} { return c.ended }
 
-// Running reports whether the process has not ended yet.
+// Running reports whether the process is still running.
 func (c *Child) Running() bool {
 	select {
 	case <-c.ended:
@@ -40,13 +40,13 @@ func (c *Child) Running() bool {
 	}
 }
 
-// How says how an ended process ended, e.g. "exit status 1" or "signal: killed".
+// How waits until the process has ended and returns how it ended, such as "exit status 1" or "signal: killed".
 func (c *Child) How() string {
 	<-c.ended
 	return c.state.String()
 }
 
-// Stop asks the process to end, waits for grace, and then kills its whole process group.
+// Stop sends SIGTERM, waits up to grace for the process to end, and then kills its process group.
 func (c *Child) Stop(grace time.Duration) {
 	if !c.Running() {
 		return
@@ -74,8 +74,8 @@ func tail(file string, lines int) string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// StopStranger ends a process that an earlier devstack started: SIGTERM, grace, SIGKILL to its group. It does
-// nothing when id no longer runs, even when another process has the pid now.
+// StopStranger ends a process that an earlier devstack started: SIGTERM, then after grace SIGKILL to its group. It does
+// nothing when that process has ended, even when another one has the pid now.
 func StopStranger(id Identity, grace time.Duration) {
 	if !id.Alive() {
 		return

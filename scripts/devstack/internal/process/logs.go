@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// MaxLog is how large the log of a child may grow before it is set aside.
+// MaxLog is the size in bytes above which a child's log is moved to <file>.1.
 const MaxLog = 32 << 20
 
-// BoundLog sets a log aside as <file>.1, in place of an older one, when it is larger than most bytes. Its writer keeps
-// the file open in append mode and continues in the same one; what it writes at that very moment may be lost.
+// BoundLog copies a log that is larger than most bytes to <file>.1, replacing an older copy, and truncates it. The
+// writer keeps the file open in append mode. What it writes during the copy may be lost.
 func BoundLog(file string, most int64) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

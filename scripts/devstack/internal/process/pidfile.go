@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Directory keeps the pid files of one stack: <name>.pid each.
+// Directory is the folder of one stack's pid files, <name>.pid each.
 type Directory string
 
-// Write records that name is the process pid, which must be running.
+// Write stores the pid and the start time of the process name. The process must be running.
 func (d Directory) Write(name string, pid int) error {
 	id, err := Identify(pid)
 	if err != nil {
@@ -27,10 +27,10 @@ func (d Directory) Write(name string, pid int) error {
 	return nil
 }
 
-// Remove forgets name; a name that is not recorded is not an error.
+// Remove deletes the pid file of name, if there is one.
 func (d Directory) Remove(name string) { _ = os.Remove(d.file(name)) }
 
-// Find returns the recorded identity of name; it may be of a process that has ended.
+// Find returns the stored identity of name. The process may have ended.
 func (d Directory) Find(name string) (Identity, bool) {
 	text, err := os.ReadFile(d.file(name))
 	if err != nil {
@@ -43,7 +43,7 @@ func (d Directory) Find(name string) (Identity, bool) {
 	return id, true
 }
 
-// Alive returns the recorded processes that still run, by name.
+// Alive returns the recorded processes that are still running, by name.
 func (d Directory) Alive() map[string]Identity {
 	alive := map[string]Identity{}
 	files, _ := filepath.Glob(filepath.Join(string(d), "*.pid"))

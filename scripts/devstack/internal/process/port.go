@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// A child that is just being started holds its parent's sockets until its program begins, also sockets that the parent
-// has closed: a port that no one is known to hold is checked again.
+// A port whose owner is unknown is checked again: between fork and exec a child holds its parent's sockets, also those
+// that the parent has closed meanwhile.
 const (
 	portLooks = 20
 	lookAgain = 50 * time.Millisecond
 )
 
-// RequireFreePort returns an error that names the port, what it is for, and the process that holds it.
+// RequireFreePort returns nil when the port is free, otherwise an error with the port, its purpose, and the process
+// that holds it.
 func RequireFreePort(ctx context.Context, port int, purpose string) error {
 	owner := "another process (run as root to see which)"
 	for range portLooks {

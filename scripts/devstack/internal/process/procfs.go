@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Identity tells one process from every other that ever had the same pid on this machine.
+// Identity identifies a process of this machine even after its pid is reused.
 type Identity struct {
 	PID        int    `json:"pid"`
-	StartTicks uint64 `json:"start_ticks"` // clock ticks from boot to its start
+	StartTicks uint64 `json:"start_ticks"` // clock ticks from boot to the start of the process
 	BootID     string `json:"boot_id"`
 }
 
-// Identify returns the identity of the process that has pid now.
+// Identify returns the identity of the process that currently has pid.
 func Identify(pid int) (Identity, error) {
 	stat, err := readStat(pid)
 	if err != nil {
@@ -28,7 +28,7 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, StartTicks: stat.startTicks, BootID: strings.TrimSpace(string(boot))}, nil
 }
 
-// Alive reports whether exactly this process still runs. A zombie does not.
+// Alive reports whether exactly this process is still running. A zombie is not.
 func (id Identity) Alive() bool {
 	if id.PID <= 0 {
 		return false
@@ -46,14 +46,14 @@ type procStat struct {
 	startTicks uint64
 }
 
-// readStat parses /proc/<pid>/stat; the command name in parentheses may hold spaces and parentheses itself.
+// readStat parses /proc/<pid>/stat. The command name in parentheses may itself contain spaces and parentheses.
 func readStat(pid int) (procStat, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return procStat{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	const startTimeField = 19 // field 22 of the whole line
+	const startTimeField = 19 // index after the command name; field 22 of the whole line
 	if len(fields) <= startTimeField {
 		return procStat{}, fmt.Errorf("read process %d: unexpected stat", pid)
 	}
@@ -64,7 +64,7 @@ func readStat(pid int) (procStat, error) {
 	return procStat{state: fields[0], startTicks: ticks}, nil
 }
 
-// CommandLine returns the argv of pid joined by spaces, or "" when it cannot be read.
+// CommandLine returns the arguments of pid joined by spaces, or "" when they cannot be read.
 func CommandLine(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	if err != nil {
@@ -73,8 +73,8 @@ func CommandLine(pid int) string {
 	return strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 }
 
-// PortOwner finds the process that listens on a local TCP port. It returns 0 when no one does, or when the
-// listener belongs to a user whose processes this one may not inspect.
+// PortOwner returns the pid of the process that listens on a local TCP port. It returns 0 when there is none, or when
+// the listener belongs to a user whose processes this one may not inspect.
 func PortOwner(port int) int {
 	inodes := listeningInodes(port)
 	if len(inodes) == 0 {

@@ -10,15 +10,15 @@ import (
 	"syscall"
 )
 
-// Spec says how to start one child.
+// Spec describes a child process to start.
 type Spec struct {
-	Name    string   // of the log and the pid file
-	Command []string // argv; the first element is a path
-	Env     []string // KEY=value, after the environment of devstack itself
-	LogFile string   // appended to
+	Name    string   // also the name of its pid file
+	Command []string // arguments; the first is the path of the program
+	Env     []string // KEY=value; overrides devstack's own environment
+	LogFile string   // opened in append mode
 }
 
-// Spawner starts children from one operating-system thread that lives as long as it does: the kernel ties
+// Spawner starts children from one operating-system thread, which lives as long as the Spawner. The kernel binds
 // "signal the child when its parent dies" to the thread that forked, not to the process.
 type Spawner struct {
 	pids     Directory
@@ -37,7 +37,7 @@ func NewSpawner(pids Directory) *Spawner {
 	return s
 }
 
-// Close lets the thread go.
+// Close releases the thread. No Start may follow.
 func (s *Spawner) Close() { close(s.requests) }
 
 func (s *Spawner) serve() {
@@ -45,10 +45,10 @@ func (s *Spawner) serve() {
 	for r := range s.requests {
 		r.result <- r.cmd.Start()
 	}
-	runtime.UnlockOSThread() // else the thread would end here, and with it whatever it forked in earlier work
+	runtime.UnlockOSThread() // without it the thread, and what it forked earlier, would end here
 }
 
-// Start runs the child in its own process group and records it.
+// Start starts a child in its own process group and writes its pid file.
 func (s *Spawner) Start(spec Spec) (*Child, error) {
 	if err := os.MkdirAll(filepath.Dir(spec.LogFile), 0o755); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
@@ -70,7 +70,7 @@ func (s *Spawner) Start(spec Spec) (*Child, error) {
 	if err := <-r.result; err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	// Before anybody waits for it: until then even a child that ended at once has its entry in /proc.
+	// The pid file is written before Wait: until Wait even a process that ended at once has its entry in /proc.
 	err = s.pids.Write(spec.Name, cmd.Process.Pid)
 	child := newChild(spec, cmd)
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 )
 
-// Machines is how many brokers and search nodes a cluster has. One of them may be away.
+// Machines is the number of brokers and of search nodes in a cluster. The cluster works without one of them.
 const Machines = 3
 
-// clusterPorts are the first of a hundred that nothing else of the platform takes.
+// clusterPorts is the offset of the cluster's first port. The platform uses no port of its hundred from there on.
 const clusterPorts = 50
 
-// Cluster says where the engines of a cluster are: kafka-1 to kafka-3, connector-1 and connector-2, elasticsearch-1 to
-// elasticsearch-3. Each may be killed, stopped and started by its name.
+// Cluster holds the addresses of the engines of a cluster, named kafka-1 to kafka-3, connector-1 and connector-2,
+// elasticsearch-1 to elasticsearch-3. Each can be killed, stopped and started by its name.
 type Cluster struct {
 	Brokers []string // host:port
-	Workers []string // of Kafka Connect, URLs
-	Nodes   []string // of Elasticsearch, URLs
+	Workers []string // URLs of Kafka Connect
+	Nodes   []string // URLs of Elasticsearch
 }
 
-// StartCluster starts the engines of the pipeline as clusters; Up then uses them in place of engines of its own.
+// StartCluster starts Kafka, Kafka Connect and Elasticsearch as clusters. Up then uses them and starts none of its own.
 func (s *Sandbox) StartCluster(ctx context.Context) (Cluster, error) {
 	wanted := install.Wanted{Kafka: true, Connect: true, Elasticsearch: true,
 		Distributions: cmp.Or(os.Getenv("LAB_DISTRIBUTIONS"), filepath.Join(s.Dir, "distributions"))}
@@ -58,7 +58,8 @@ func (s *Sandbox) StartCluster(ctx context.Context) (Cluster, error) {
 	return cluster, nil
 }
 
-// describeCluster gives every engine its ports. The workers wait for the first broker, which waits for the others.
+// describeCluster assigns ports to every engine. The workers start after the first broker, which is ready only when the
+// others are.
 func (s *Sandbox) describeCluster(java install.Java) (Cluster, []engines.Engine) {
 	next := s.ports.Port(ports.Gateway) + clusterPorts
 	take := func() string {

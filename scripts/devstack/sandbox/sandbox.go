@@ -1,5 +1,5 @@
-// Package sandbox runs a whole platform of one's own, for tests and benchmarks: its own folder, ports and engines. It
-// kills, freezes and restarts single parts of it, as crashes and operators do.
+// Package sandbox runs a complete private platform for tests and benchmarks, with its own folder, ports and engines. It
+// can kill, freeze and restart single parts, as crashes and operators do.
 package sandbox
 
 import (
@@ -23,7 +23,7 @@ import (
 
 const endTimeout = time.Minute
 
-// Sandbox is a folder and a port base on which a platform may run.
+// Sandbox is one platform, running or not: its folder, its ports and its processes.
 type Sandbox struct {
 	Dir       string              // LAB_DIR
 	Endpoints endpoints.Endpoints // of the running platform
@@ -34,12 +34,12 @@ type Sandbox struct {
 	spawner  *process.Spawner
 
 	mu       sync.Mutex
-	restarts map[string]*process.Child // guarded by mu; parts that Start or StartCluster started
-	cluster  map[string][]string       // the commands of the cluster's engines
+	restarts map[string]*process.Child // parts that Start or StartCluster started; guarded by mu
+	cluster  map[string][]string       // command lines of the cluster's engines
 }
 
-// New prepares a sandbox that does not run yet. devstack is the program's path, extra are variables "KEY=value" for it
-// and its services. The caller calls Remove.
+// New prepares a sandbox that is not running yet. devstack is the path of the program; extra are variables "KEY=value"
+// for it and its services. The caller must call Remove.
 func New(devstack string, extra ...string) (*Sandbox, error) {
 	dir, err := os.MkdirTemp("", "lab")
 	if err != nil {
@@ -69,7 +69,7 @@ func New(devstack string, extra ...string) (*Sandbox, error) {
 	}, nil
 }
 
-// Build is New with a devstack built from this workspace.
+// Build compiles devstack from this workspace and calls New with it.
 func Build(ctx context.Context, extra ...string) (*Sandbox, error) {
 	s, err := New("", extra...)
 	if err != nil {
@@ -84,11 +84,11 @@ func Build(ctx context.Context, extra ...string) (*Sandbox, error) {
 	return s, nil
 }
 
-// KafkaListener is where the platform's broker listens, known before it runs. LAB_KAFKA_ADVERTISED sends clients
-// elsewhere.
+// KafkaListener returns the address of the platform's broker, which is known before it runs. LAB_KAFKA_ADVERTISED
+// directs clients elsewhere.
 func (s *Sandbox) KafkaListener() string { return s.ports.Addr(ports.Kafka) }
 
-// Fetch makes the programs of all engines available before the first start, which then takes no longer than others.
+// Fetch downloads the programs of all engines, so that the first start takes no longer than later ones.
 func (s *Sandbox) Fetch(ctx context.Context) error { return s.Run(ctx, "engines", "--", "true") }
 
 // Up starts the platform, waits until it is ready and returns how long that took.
@@ -105,7 +105,7 @@ func (s *Sandbox) Up(ctx context.Context) (time.Duration, error) {
 	return took, err
 }
 
-// Down stops it; its data stays.
+// Down stops the platform and keeps its data.
 func (s *Sandbox) Down(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,14 +114,14 @@ func (s *Sandbox) Down(ctx context.Context) error {
 	return s.Run(ctx, "down")
 }
 
-// Remove stops it and deletes its data.
+// Remove stops the platform and deletes its data.
 func (s *Sandbox) Remove() {
-	_ = s.Down(context.Background()) // nothing may run yet
+	_ = s.Down(context.Background()) // fails when nothing runs
 	s.spawner.Close()
 	_ = os.RemoveAll(s.Dir)
 }
 
-// Run executes one of devstack's verbs on this sandbox, as "seed fixture.json".
+// Run runs a verb of devstack on this sandbox, such as "seed fixture.json".
 func (s *Sandbox) Run(ctx context.Context, args ...string) error {
 	cmd := exec.CommandContext(ctx, s.devstack, args...)
 	cmd.Env = s.env
@@ -131,7 +131,8 @@ func (s *Sandbox) Run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// InternalToken returns a token for the internal listener, by the command that endpoints.json names. It lives a minute.
+// InternalToken runs the command of endpoints.json that prints a token for the gateway's internal listener. The token
+// is valid for one minute.
 func (s *Sandbox) InternalToken(ctx context.Context) (string, error) {
 	argv := s.Endpoints.InternalTokenCommand
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -143,7 +144,7 @@ func (s *Sandbox) InternalToken(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// PID returns the process of a service or engine: the platform's own, or the one that Start made last.
+// PID returns the pid of a service or engine: the process that Start started last, otherwise the platform's own.
 func (s *Sandbox) PID(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +154,7 @@ func (s *Sandbox) PID(name string) int {
 	return s.Endpoints.PIDs[name]
 }
 
-// Signal sends a signal to a part: SIGSTOP freezes it, SIGCONT lets it continue.
+// Signal sends a signal to a part, such as SIGSTOP to freeze it and SIGCONT to continue it.
 func (s *Sandbox) Signal(name string, signal syscall.Signal) error {
 	if err := syscall.Kill(s.PID(name), signal); err != nil {
 		return fmt.Errorf("signal %v to %s: %w", signal, name, err)
@@ -161,10 +162,10 @@ func (s *Sandbox) Signal(name string, signal syscall.Signal) error {
 	return nil
 }
 
-// Kill ends a part as a crash would and waits until its process has ended.
+// Kill ends a part with SIGKILL, like a crash, and waits until its process has ended.
 func (s *Sandbox) Kill(name string) error { return s.end(name, syscall.SIGKILL) }
 
-// Stop ends a part as an operator would and waits until its process has ended.
+// Stop ends a part with SIGTERM, like an operator, and waits until its process has ended.
 func (s *Sandbox) Stop(name string) error { return s.end(name, syscall.SIGTERM) }
 
 func (s *Sandbox) end(name string, signal syscall.Signal) error {
@@ -186,13 +187,13 @@ func (s *Sandbox) end(name string, signal syscall.Signal) error {
 	return nil
 }
 
-// Start starts a part that was killed exactly as the platform did, but for the variables in change, and does not wait
-// until it is ready.
+// Start starts a part that was killed with the platform's command line and environment, except for the variables in
+// change. It does not wait until the part is ready.
 func (s *Sandbox) Start(name string, change map[string]string) error {
 	return s.StartProgram(name, s.Endpoints.Commands[name], change)
 }
 
-// StartProgram is Start with another program.
+// StartProgram starts a part as Start does, with another command line.
 func (s *Sandbox) StartProgram(name string, argv []string, change map[string]string) error {
 	env := maps.Clone(s.Endpoints.Environ[name])
 	if env == nil {
@@ -213,13 +214,14 @@ func (s *Sandbox) StartProgram(name string, argv []string, change map[string]str
 	return nil
 }
 
-// StartObjects serves the folder of objects by S3 at an address, as a program of its own.
+// StartObjects serves the files of a folder over the S3 protocol at an address, in a process of its own named
+// "objects".
 func (s *Sandbox) StartObjects(folder, address string) error {
 	return s.StartProgram("objects", []string{s.devstack, "objects", "--listen=" + address, "--data=" + folder}, nil)
 }
 
-// TakeOver gives a part that StartProgram started the name of an ended one: that is how it is found, ended and
-// started from now on.
+// TakeOver renames a part that StartProgram started: by becomes name, whose process has ended. PID, Kill and Start then
+// use the name and the command line argv.
 func (s *Sandbox) TakeOver(name, by string, argv []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 
 const buildReport = 5 * time.Second
 
-// Build compiles the services into directory with one `go build` and reports how far it is. Two stacks that
-// share the directory build one after the other.
+// Build compiles the services into directory with one `go build` and writes its progress. Builds of several stacks into
+// one directory run one after the other.
 func Build(ctx context.Context, root, directory string, services []Service, out io.Writer) error {
 	unlock, err := lockDirectory(directory)
 	if err != nil {
@@ -42,7 +42,7 @@ func Build(ctx context.Context, root, directory string, services []Service, out 
 	output, err := goBuild(
 		ctx,
 		root,
-		// Without symbols each of the ten is linked in half the time.
+		// Linking a service takes half the time without symbols.
 		append([]string{"build", "-v", "-ldflags=-s -w", "-o", directory + string(filepath.Separator)}, packages...),
 		&compiled,
 	)
@@ -63,7 +63,8 @@ func Build(ctx context.Context, root, directory string, services []Service, out 
 	return nil
 }
 
-// goBuild counts the import paths that -v prints; every other line is a compiler's message.
+// goBuild runs go build -v. It counts the import paths in the output, which are the compiled packages; every other line
+// is a message of the compiler.
 func goBuild(ctx context.Context, root string, args []string, compiled *atomic.Int64) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root

@@ -1,3 +1,3 @@
-// Package roster owns the one table of the services of the stack: what each is called, where it listens, and
-// which environment it gets. Adding a service is adding one entry.
+// Package roster lists the services of the stack: the name, listeners and environment of each. A new service needs one
+// entry here.
 package roster

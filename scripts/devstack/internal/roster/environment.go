@@ -11,46 +11,46 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
 )
 
-// Stack is what the environment of a service is made from.
+// Stack holds the addresses and secrets that the services' environments are made from.
 type Stack struct {
 	Ports         ports.Plan
-	Services      []Service // all that this stack starts
+	Services      []Service // all services that this stack starts
 	Secrets       secrets.Secrets
 	MySQL         MySQL
 	RedisAddr     string
-	FastQueue     bool // the Redis given from outside does not keep everything
+	FastQueue     bool // set when an external Redis may lose writes (see engines.RedisKeepsEverything)
 	MongoURI      string
 	MongoDatabase string
 	BlobURL       string
-	DemoFile      string // who may be signed in without a password; "" when there is no demo laboratory
+	DemoFile      string // the users who can sign in without a password; "" without the demo laboratory
 
-	TraceCollector string // host:port; "" when no one collects
+	TraceCollector string // host:port; "" when traces are not collected
 
-	// The pipeline; "" when this stack runs without.
-	KafkaBrokers      string // host:port with commas between
+	// Engines of change capture and search; "" in a stack without them.
+	KafkaBrokers      string // host:port, separated by commas
 	ConnectURL        string
 	ConnectorPassword string // a reference that Kafka Connect resolves
 	Elasticsearch     string // URL
 }
 
-// The names that change capture gives to topics, and its user of the database.
+// Names that change capture uses: the prefix of its topics and its database user.
 const (
-	topicPrefix   = "lab" // Debezium's; the name of a topic continues with the database's
+	topicPrefix   = "lab" // Debezium's topic.prefix; the database name follows in a topic's name
 	ConnectorUser = "cdc_connector"
 )
 
-// TopicPrefix is what the names of the data topics begin with, without the dot before the table's name.
+// TopicPrefix returns the first part of the data topics' names, without the dot before the table name.
 func (s Stack) TopicPrefix() string { return topicPrefix + "." + s.MySQL.Database }
 
-// MySQL is the database of the stack in the parts that the services want.
+// MySQL is the address and login of the stack's database, as the services' settings want them.
 type MySQL struct{ Host, Port, User, Password, Database string }
 
 // URL returns the base address of an HTTP listener of the stack.
 func (s Stack) URL(name ports.Name) string { return "http://" + s.Ports.Addr(name) }
 
-// Environment returns the variables that the service is started with, for the caller's environment given as
-// KEY=value. Addresses, ports and secrets are the stack's; everything else that the caller set under the
-// service's prefix is kept.
+// Environment returns the variables of the service's process. caller is the caller's environment, as KEY=value.
+// Addresses, ports and secrets are always the stack's; other variables of the caller with the service's prefix are
+// kept.
 func (s Service) Environment(stack Stack, caller []string) Env {
 	fixed, defaults := s.common(stack)
 	var ownFixed, ownDefaults Env
@@ -71,14 +71,15 @@ func (s Service) Environment(stack Stack, caller []string) Env {
 	return env
 }
 
-// common is what every service gets under its own prefix. Nothing balances load here, so a stop need not drain.
+// common returns the variables that every service gets under its own prefix. The drain delay is 0, because the stack
+// has no load balancer that must first notice a stop.
 func (s Service) common(stack Stack) (fixed, defaults Env) {
 	fixed = Env{
 		"HOST":                 "127.0.0.1",
 		s.AdminVariable:        strconv.Itoa(stack.Ports.Port(s.HealthPort)),
 		"SERVICE_TOKEN_SECRET": stack.Secrets.Service,
 	}
-	if s.CallPort != "" { // it has stores, and verifies users' credentials
+	if s.CallPort != "" { // the service has stores and verifies users' tokens
 		fixed["GRPC_PORT"] = strconv.Itoa(stack.Ports.Port(s.CallPort))
 		maps.Copy(fixed, stack.stores())
 	}
@@ -97,7 +98,7 @@ func (s Service) common(stack Stack) (fixed, defaults Env) {
 		)
 }
 
-// callees names the services that this one calls and that this stack starts.
+// callees returns the addresses of the services that this one calls, as far as this stack starts them.
 func (s Service) callees(stack Stack) Env {
 	addresses := Env{}
 	for _, service := range stack.Services {
@@ -108,7 +109,7 @@ func (s Service) callees(stack Stack) Env {
 	return addresses
 }
 
-// stores are the database, the sessions, and the secrets of user tokens.
+// stores returns the settings of the database and of the sessions' Redis, and the secrets of user tokens.
 func (s Stack) stores() Env {
 	host, port, _ := net.SplitHostPort(s.RedisAddr)
 	return Env{
@@ -144,7 +145,8 @@ func (e Env) Pairs() []string {
 	return pairs
 }
 
-// gatewayEnv names every service that this stack starts; the areas of the others answer 501.
+// gatewayEnv returns the addresses of all services that this stack starts. The gateway responds 501 for the areas of
+// missing ones.
 func gatewayEnv(stack Stack) (fixed, defaults Env) {
 	fixed = Env{
 		"GATEWAY_PORT":          strconv.Itoa(stack.Ports.Port(ports.Gateway)),
@@ -158,7 +160,8 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 	return fixed, Env{"GATEWAY_DEMO_SIGN_IN": stack.DemoFile}
 }
 
-// cdcEnv: on one machine there is one copy of everything.
+// cdcEnv returns the engines' addresses and the connectors' database login. On one machine, topics and indices have no
+// replicas.
 func cdcEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 			"CDC_KAFKA_BROKERS": stack.KafkaBrokers,
@@ -166,7 +169,7 @@ func cdcEnv(stack Stack) (fixed, defaults Env) {
 			"CDC_ES_URL":        stack.Elasticsearch,
 			"CDC_TOPIC_PREFIX":  stack.TopicPrefix(),
 		}, Env{
-			"CDC_TOPIC_REPLICATION":     "1", // these three: of one machine
+			"CDC_TOPIC_REPLICATION":     "1", // no replicas on one machine
 			"CDC_TOPIC_MIN_INSYNC":      "1",
 			"CDC_INDEX_REPLICAS":        "0",
 			"CDC_CONNECTOR_DB_HOST":     stack.MySQL.Host,
@@ -183,12 +186,12 @@ func rerunEnv(stack Stack) (fixed, defaults Env) {
 	}, Env{"DOCUMENT_DB_ENABLED": "true"}
 }
 
-// calloutEnv: the job of an escalation posts back through the gateway.
+// calloutEnv returns the URL of the gateway, to which the task queue posts when an escalation is due.
 func calloutEnv(stack Stack) (fixed, defaults Env) {
 	return Env{"WEBHOOK_URL": stack.URL(ports.GatewayInternal)}, nil
 }
 
-// externalEditEnv: files are linked to by URLs that the service signs and serves itself.
+// externalEditEnv makes the service sign the URLs of files and serve the files itself.
 func externalEditEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 		"EXTERNAL_EDIT_BLOB_URL": stack.BlobURL, "EXTERNAL_EDIT_BLOB_SIGNING_SECRET": stack.Secrets.Blob,
@@ -198,18 +201,18 @@ func externalEditEnv(stack Stack) (fixed, defaults Env) {
 	}, nil
 }
 
-// notificationsEnv: what would be pushed to a device is shown in the mailbox instead.
+// notificationsEnv selects the simulated push provider: messages are shown on a page, no device gets one.
 func notificationsEnv(stack Stack) (fixed, defaults Env) {
 	return nil, Env{"NOTIFICATIONS_PUSH_PROVIDER": "mailbox", "NOTIFICATIONS_TOPIC_KEY": stack.Secrets.Topic}
 }
 
-// searchEnv: operators switch the rate limit's mode in the stack's own Redis.
+// searchEnv returns the engine's address, and the stack's Redis, in which operators switch the rate limit's mode.
 func searchEnv(stack Stack) (fixed, defaults Env) {
 	return Env{"SEARCH_ES_URL": stack.Elasticsearch}, Env{"SEARCH_RATE_LIMIT_KV_URL": "redis://" + stack.RedisAddr}
 }
 
-// taskqueueEnv lets the guarded client reach this machine, on any port, and no other address that is not public.
-// The page to operate it asks for no token, unless the caller's settings have one.
+// taskqueueEnv allows callbacks to this machine, on any port, and to no other address that is not public. The
+// operators' page needs no token, unless the caller's settings have one.
 func taskqueueEnv(stack Stack) (fixed, defaults Env) {
 	host, port, _ := net.SplitHostPort(stack.RedisAddr)
 	defaults = Env{"TASKQUEUE_ALLOWED_HOSTS": "127.0.0.1", "TASKQUEUE_ADMIN_OPEN": "true",

@@ -7,24 +7,24 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// Service is a deployable of the list, and what its process gets here.
+// Service is a deployable with the listeners and the environment that it gets in a stack.
 type Service struct {
 	services.Service
 
-	Package    string       // its main package, from the root of the repository
-	CallPort   ports.Name   // where others call it; "" when it serves no calls
-	HealthPort ports.Name   // where its health and metrics are
-	More       []ports.Name // its other listeners
+	Package    string       // path of the main package below the repository
+	CallPort   ports.Name   // gRPC listener; "" for a service without one
+	HealthPort ports.Name   // listener of health and metrics
+	More       []ports.Name // other listeners
 
-	// Env adds what only this service gets; fixed values win over the caller's environment, defaults do not. It may be
-	// nil.
+	// Env returns the variables that only this service gets. fixed values override the caller's environment, defaults do
+	// not. May be nil.
 	Env func(Stack) (fixed, defaults Env)
 }
 
-// Env is a set of environment variables.
+// Env is a set of environment variables, values by name.
 type Env map[string]string
 
-// particular is what single services get.
+// particular maps a service to its function Env.
 var particular = map[string]func(Stack) (fixed, defaults Env){
 	services.Gateway: gatewayEnv,
 	"callout":        calloutEnv,
@@ -36,7 +36,7 @@ var particular = map[string]func(Stack) (fixed, defaults Env){
 	"taskqueue":      taskqueueEnv,
 }
 
-// Table lists the services in the order in which they are reported.
+// Table returns all services, in the order in which they are reported.
 func Table() []Service {
 	list := services.List()
 	table := make([]Service, len(list))
@@ -57,7 +57,7 @@ func WithoutPipeline(services []Service) []Service {
 	return slices.DeleteFunc(slices.Clone(services), func(s Service) bool { return s.Pipeline })
 }
 
-// Listeners returns the ports that the service opens.
+// Listeners returns all listeners that the service opens.
 func (s Service) Listeners() []ports.Name {
 	names := append([]ports.Name{s.HealthPort}, s.More...)
 	if s.CallPort != "" {

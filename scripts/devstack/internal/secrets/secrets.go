@@ -1,5 +1,5 @@
-// Package secrets owns the secrets of one stack: made at its first start and kept in LAB_DIR, so that tokens
-// stay good across a restart.
+// Package secrets keeps the secrets of one stack. They are created at its first start and stored in LAB_DIR, so that
+// tokens stay valid across restarts.
 package secrets
 
 import (
@@ -22,20 +22,20 @@ const (
 	secretBytes = 32
 )
 
-// Secrets are pairwise different, 32 random bytes each, in hexadecimal.
+// Secrets are 32 random bytes each, in hexadecimal. No two are equal.
 type Secrets struct {
-	Service   string `json:"service"`    // service tokens
+	Service   string `json:"service"`    // signs service tokens
 	Mobile    string `json:"mobile"`     // bearer tokens, <PREFIX>_JWT_SECRET
 	Legacy    string `json:"legacy"`     // bearer tokens, <PREFIX>_PY2_JWT_SECRET
 	Ephemeral string `json:"ephemeral"`  // bearer tokens, <PREFIX>_EPHEMERAL_JWT_SECRET
 	Connector string `json:"connector"`  // password of the connectors' database user
-	Blob      string `json:"blob"`       // signature of the URLs of stored files
+	Blob      string `json:"blob"`       // signs the URLs of stored files
 	EditToken string `json:"edit_token"` // tokens of external editing sessions
-	Topic     string `json:"topic"`      // names of push topics
-	Callback  string `json:"callback"`   // signature of the task queue's callbacks
+	Topic     string `json:"topic"`      // derives the names of push topics
+	Callback  string `json:"callback"`   // signs the task queue's callbacks
 }
 
-// Load reads the secrets of the stack in labDir.
+// Load reads the secrets of the stack in labDir. It fails before the stack's first start.
 func Load(labDir string) (Secrets, error) {
 	text, err := os.ReadFile(filepath.Join(labDir, file))
 	if err != nil {
@@ -48,7 +48,7 @@ func Load(labDir string) (Secrets, error) {
 	return s, nil
 }
 
-// LoadOrCreate is Load for the first start too, and for a folder whose secrets are fewer than today's. Call it under
+// LoadOrCreate reads the secrets of the stack in labDir, and creates and stores those that are missing. Call it under
 // the lock of the stack.
 func LoadOrCreate(labDir string) (Secrets, error) {
 	s, err := Load(labDir)
@@ -83,11 +83,11 @@ func random() string {
 	return hex.EncodeToString(b)
 }
 
-// Gateway is the callee whose internal listener takes calls of operators.
+// Gateway is the name in operators' tokens for the gateway's internal listener.
 const Gateway = "gateway"
 
-// OperatorToken returns a service token with which an operator calls callee, good for a minute from now: the gateway's
-// internal listener, or a service directly, as that listener would on the operator's behalf.
+// OperatorToken returns a service token for calls of an operator to callee, valid for one minute. callee is Gateway, or
+// a service that is called directly, as the gateway's internal listener does for an operator.
 func (s Secrets) OperatorToken(c clock.Clock, callee string) (string, error) {
 	const operator = "operator"
 	secret := config.Secret(s.Service)

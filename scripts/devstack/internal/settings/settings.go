@@ -1,4 +1,4 @@
-// Package settings owns the switches of the stack: the LAB_ variables, read once.
+// Package settings reads the LAB_ environment variables, which configure one stack.
 package settings
 
 import (
@@ -13,39 +13,40 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 )
 
-// Seed says what the databases hold after the first start.
+// Seed selects what the databases contain after the first start.
 type Seed string
 
-// The two seeds.
+// Values of LAB_SEED.
 const (
 	SeedDemo Seed = "demo" // the demo laboratory
 	SeedNone Seed = "none" // reference data only
 )
 
-// Settings are the switches of one stack.
+// Settings is the configuration of one stack.
 type Settings struct {
-	Root     string // the repository, where go.work is
-	Bin      string // where the services are built
+	Root     string // root of the repository, the folder of go.work
+	Bin      string // folder of the built services
 	Dir      string // LAB_DIR, absolute
 	Ports    ports.Plan
 	Pipeline bool // LAB_PIPELINE: change capture and search, with Kafka, Kafka Connect and Elasticsearch
 	Seed     Seed
-	Traces   bool // LAB_TRACES: a viewer of traces beside the platform
-	// RealMySQL makes MySQL the relational engine of the stack's own, else it is MariaDB: LAB_DATABASE.
+	Traces   bool // LAB_TRACES: run a trace viewer
+	// RealMySQL selects MySQL instead of MariaDB when the stack starts its own database: LAB_DATABASE.
 	RealMySQL bool
 
-	Day           bool   // LAB_DEMO: a day of the demo laboratory is played
-	Distributions string // LAB_DISTRIBUTIONS: where the programs of the Java engines are kept; stacks may share it
+	Day           bool   // LAB_DEMO: simulate the work of the demo laboratory
+	Distributions string // LAB_DISTRIBUTIONS: folder of downloaded engine programs; stacks may share it
 
-	// KafkaAdvertised, LAB_KAFKA_ADVERTISED, is where the broker tells its clients to come, as host:port; "": to itself.
+	// KafkaAdvertised is the host:port that the broker tells its clients to connect to, from LAB_KAFKA_ADVERTISED. "" is
+	// its own listener.
 	KafkaAdvertised string
 
-	// Engines that run outside of the stack; "" means that the stack starts its own.
+	// Addresses of external engines; "" makes the stack start its own.
 	MySQLDSN, RedisAddr, MongoURI, BlobURL string
 	KafkaBrokers, ConnectURL, ESURL        string
 }
 
-// Load reads the switches. dir overrides LAB_DIR when it is not empty.
+// Load reads the settings with getenv. A dir other than "" overrides LAB_DIR.
 func Load(dir string, getenv func(string) string) (Settings, error) {
 	root, err := findRoot()
 	if err != nil {
@@ -150,7 +151,8 @@ func parseAddress(name string, getenv func(string) string) (string, error) {
 	return value, nil
 }
 
-// parseDay reports whether a day of the demo laboratory is played: by default for someone who looks.
+// parseDay reports whether the work of the demo laboratory is simulated. The default is yes when stdout is a terminal
+// and the demo laboratory is loaded.
 func parseDay(value string, seed Seed) (bool, error) {
 	switch value {
 	case "day":
@@ -176,7 +178,8 @@ func parseSeed(value string) (Seed, error) {
 	}
 }
 
-// directory: the default belongs to the repository, a given path to the current directory.
+// directory returns the absolute path of a folder. The default is relative to the repository, a given path to the
+// current directory.
 func directory(flag, env, root string) (string, error) {
 	for _, given := range []string{flag, env} {
 		if given != "" {
@@ -186,7 +189,7 @@ func directory(flag, env, root string) (string, error) {
 	return filepath.Join(root, ".lab"), nil
 }
 
-// findRoot looks for go.work upwards from the current directory, then from this program (.bin/devstack).
+// findRoot searches for go.work upwards from the current directory, then from this program (.bin/devstack).
 func findRoot() (string, error) {
 	here, err := os.Getwd()
 	if err != nil {
@@ -213,14 +216,14 @@ func findRoot() (string, error) {
 
 // The places inside LAB_DIR.
 
-// Run holds the pid files and the lock.
+// Run returns the folder of the pid files and the lock.
 func (s Settings) Run() string { return filepath.Join(s.Dir, "run") }
 
-// Log is the log file of one child.
+// Log returns the log file of one child process.
 func (s Settings) Log(name string) string { return filepath.Join(s.Dir, "logs", name+".log") }
 
-// Data is the data directory of one engine.
+// Data returns the data directory of one engine.
 func (s Settings) Data(engine string) string { return filepath.Join(s.Dir, "data", engine) }
 
-// Objects is the directory of the object store.
+// Objects returns the folder of the object store.
 func (s Settings) Objects() string { return filepath.Join(s.Dir, "objects") }

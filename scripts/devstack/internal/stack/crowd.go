@@ -11,14 +11,14 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/volume"
 )
 
-// crowd are patients from earlier days of the demo laboratory, so that there is someone to search for.
+// crowd returns the configuration of 10,000 generated patients of the demo laboratory, so that searches find something.
 func crowd() volume.Config {
 	return volume.Config{Users: 10_000, Labs: 1, SeedNumber: 1, Into: &volume.Laboratory{
 		ID: day.Laboratory, Branch: day.Branch, Tests: []int{55, 64, 65, 66, 67, 68}, FirstBill: 1000}}
 }
 
-// loadCrowd writes them at the first start that shows a working laboratory. Change capture carries them on as it does
-// every change.
+// loadCrowd writes the generated patients at the first start with LAB_DEMO on. Change capture handles them like any
+// other change.
 func (r *running) loadCrowd(ctx context.Context) error {
 	config, err := mysql.ParseDSN(r.target)
 	if err != nil {

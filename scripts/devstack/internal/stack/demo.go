@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
-// The marker of a fixture that was loaded, so that no later start overwrites what a user changed since.
+// A row in table devstack_seed marks a fixture as loaded, so that no later start overwrites changes of users.
 const (
 	createMarkers = "CREATE TABLE IF NOT EXISTS `devstack_seed` (`name` VARCHAR(64) NOT NULL PRIMARY KEY," +
 		" `loaded_at` BIGINT NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci"
@@ -28,7 +28,7 @@ const (
 	demoName    = "demo"
 )
 
-// seed loads the demo laboratory at the first start; later starts only renew its logins, which expire.
+// seed loads the demo laboratory at the first start. Later starts only renew its sessions, which expire.
 func (r *running) seed(ctx context.Context) error {
 	if r.Settings.Seed != settings.SeedDemo {
 		return nil
@@ -67,7 +67,7 @@ func (r *running) seedOnce(ctx context.Context, db *sql.DB, target seed.Target, 
 	return nil
 }
 
-// once loads what name stands for unless a start before did, and reports whether it was this one.
+// once runs load unless an earlier start did it under this name. It reports whether load ran.
 func (r *running) once(ctx context.Context, db *sql.DB, name string, load func() error) (loaded bool, err error) {
 	var before int
 	if err := db.QueryRowContext(ctx, countMarker, name).Scan(&before); err != nil {
@@ -85,10 +85,10 @@ func (r *running) once(ctx context.Context, db *sql.DB, name string, load func()
 	return true, nil
 }
 
-// pace is how many minutes of the demo laboratory pass in a minute.
+// pace is the speed of the simulation: simulated minutes per minute.
 const pace = 60
 
-// playDays has the demo laboratory live until ctx ends.
+// playDays simulates the work of the demo laboratory until ctx ends.
 func (r *running) playDays(ctx context.Context) {
 	if err := r.loadCrowd(ctx); err != nil {
 		fmt.Fprintln(r.Out, err)
@@ -101,7 +101,7 @@ func (r *running) playDays(ctx context.Context) {
 	}
 }
 
-// link is a page that the first page leads to, beside those of the gateway.
+// link is an additional link on the gateway's first page.
 type link struct {
 	URL     string            `json:"url"`
 	Title   string            `json:"title"`
@@ -109,7 +109,8 @@ type link struct {
 	Counter map[string]string `json:"counter,omitempty"`
 }
 
-// writeDoor writes the file from which the gateway lets people in at its first page.
+// writeDoor writes the file with the demo users and the links for the gateway's first page. It names everyone who can
+// sign in there without a password.
 func (r *running) writeDoor() error {
 	people, err := fixtures.People()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
-// endpoints describes the stack that is up.
+// endpoints returns the content of endpoints.json.
 func (r *running) endpoints() endpoints.Endpoints {
 	e := endpoints.Endpoints{
 		Gateway:              r.stack.URL(ports.Gateway),
@@ -47,7 +47,7 @@ func (r *running) endpoints() endpoints.Endpoints {
 	return e
 }
 
-// environ is never null in the file: an engine needs no variable.
+// environ replaces nil by an empty map, so that endpoints.json never has null. Engines have no variables.
 func environ(env roster.Env) map[string]string {
 	out := make(map[string]string, len(env))
 	for key, value := range env {
@@ -56,7 +56,7 @@ func environ(env roster.Env) map[string]string {
 	return out
 }
 
-// printSummary says where everything is and how to try it.
+// printSummary writes the addresses of the stack and how to try it.
 func (r *running) printSummary() {
 	traces := ""
 	if r.Settings.Traces {

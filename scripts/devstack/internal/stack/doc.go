@@ -1,3 +1,3 @@
-// Package stack owns the life of one stack: it starts engines and services in order, writes endpoints.json when
-// all are ready, and takes everything down again, also what a devstack that was killed left behind.
+// Package stack runs one stack: it starts engines and services in order, writes endpoints.json when all are ready, and
+// stops everything at the end, including the processes that a killed devstack left running.
 package stack

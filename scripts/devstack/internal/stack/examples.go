@@ -66,7 +66,7 @@ const examples = `Requests to copy and paste. The cookie is sessionid=demo-lab-u
 {{- end}}
 `
 
-// Examples prints requests to the demo laboratory of the stack that runs.
+// Examples prints requests to try with the demo laboratory of the running stack.
 func Examples(s settings.Settings, out io.Writer) error {
 	running, err := endpoints.Read(s.Dir)
 	if err != nil {

@@ -19,10 +19,11 @@ var ErrRunning = errors.New("the stack runs already")
 // supervisor is the name of devstack's own pid file.
 const supervisor = "devstack"
 
-// marker is in a LAB_DIR that held nothing of anybody else's when the stack first used it: reset deletes it whole.
+// marker is a file in a LAB_DIR that had no other files when the stack first used it. Reset deletes only such a folder
+// as a whole.
 const marker = ".devstack"
 
-// ours are the entries of LAB_DIR that the project's tools make.
+// ours returns the names of the entries of LAB_DIR that the project's tools create.
 func ours() []string {
 	return []string{
 		marker,
@@ -38,7 +39,7 @@ func ours() []string {
 	}
 }
 
-// foreignEntries returns the entries of LAB_DIR that are not ours.
+// foreignEntries returns the entries of LAB_DIR that the project's tools did not create.
 func foreignEntries(s settings.Settings) ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
@@ -64,7 +65,7 @@ func makeDirectory(s settings.Settings) error {
 	return os.WriteFile(filepath.Join(s.Dir, marker), nil, 0o600)
 }
 
-// takeDirectory makes LAB_DIR and locks it for this process; release also forgets the pid.
+// takeDirectory creates LAB_DIR and locks it for this process. release unlocks it and removes the pid file.
 func takeDirectory(s settings.Settings) (release func(), err error) {
 	if err := makeDirectory(s); err != nil {
 		return nil, fmt.Errorf("make LAB_DIR: %w", err)
@@ -81,7 +82,7 @@ func takeDirectory(s settings.Settings) (release func(), err error) {
 	return func() { pids.Remove(supervisor); lock.Close() }, nil
 }
 
-// tryLock answers ErrRunning when another process holds the lock. The kernel frees it when its holder dies.
+// tryLock returns ErrRunning when another process holds the lock. The kernel frees the lock when its holder dies.
 func tryLock(s settings.Settings) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(s.Run(), "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -98,8 +99,8 @@ func tryLock(s settings.Settings) (*os.File, error) {
 	return nil, fmt.Errorf("lock LAB_DIR: %w", err)
 }
 
-// Running reports whether a devstack runs this LAB_DIR. It reads the pid file and not the lock: taking the
-// lock, be it for a moment, could make a devstack that starts right now give up.
+// Running reports whether a devstack runs the stack of this LAB_DIR. It reads the pid file instead of trying the lock,
+// because holding the lock even briefly could make a devstack that is just starting fail.
 func Running(s settings.Settings) bool {
 	id, known := process.Directory(s.Run()).Find(supervisor)
 	return known && id.Alive()

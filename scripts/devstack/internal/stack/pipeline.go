@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// describePipeline settles the addresses of Kafka, Kafka Connect and Elasticsearch.
+// describePipeline sets the addresses of Kafka, Kafka Connect and Elasticsearch.
 func (r *running) describePipeline() {
 	if !r.Settings.Pipeline {
 		return
@@ -26,13 +26,14 @@ func (r *running) describePipeline() {
 	r.stack.KafkaBrokers = or(r.Settings.KafkaBrokers, or(r.Settings.KafkaAdvertised, r.Settings.Ports.Addr(ports.Kafka)))
 	r.stack.ConnectURL = or(r.Settings.ConnectURL, r.stack.URL(ports.Connector))
 	r.stack.ConnectorPassword = engines.ConnectorPassword(r.place("connector", ports.Connector))
-	if r.Settings.ConnectURL != "" { // workers from outside cannot read our files
+	if r.Settings.ConnectURL != "" { // external workers cannot read this machine's files
 		r.stack.ConnectorPassword = r.stack.Secrets.Connector
 	}
 	r.stack.Elasticsearch = or(r.Settings.ESURL, r.stack.URL(ports.Elasticsearch))
 }
 
-// ownPipeline are the engines of the pipeline; Connect keeps its state in Kafka and so waits for it.
+// ownPipeline returns the engines of change capture and search that the stack starts itself. Connect starts after
+// Kafka, where it keeps its state.
 func (r *running) ownPipeline() []engines.Engine {
 	own := install.WantedBy(r.Settings)
 	var wanted []engines.Engine
@@ -72,13 +73,13 @@ func (r *running) pipelineListeners() []ports.Name {
 	return all
 }
 
-// captures reports whether this stack starts a service that follows the database.
+// captures reports whether this stack starts a service that reads the changes of the database.
 func (r *running) captures() bool {
 	return slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Pipeline })
 }
 
-// awaitConnectors waits until every connector runs. One that someone stopped or paused stays so, also across a
-// restart of the stack, and is only mentioned.
+// awaitConnectors waits until every connector runs. A connector that an operator stopped or paused stays so, also
+// across restarts of the stack, and is only reported.
 func (r *running) awaitConnectors(ctx context.Context) error {
 	if !r.captures() || slices.Contains(r.Caller, "CDC_CONNECTORS_APPLY=never") {
 		return nil
@@ -110,8 +111,8 @@ func (r *running) awaitConnectors(ctx context.Context) error {
 	}
 }
 
-// admitConnectors makes the database user of the connectors, with what Debezium needs: to read, to hold the tables
-// still for the moment in which a snapshot begins, and to follow the binary log. It writes two tables of its own.
+// admitConnectors creates the database user of the connectors with Debezium's grants: to read, to lock the tables
+// briefly when a snapshot begins, and to read the binary log. It can write only the two tables of the connectors.
 func (r *running) admitConnectors(ctx context.Context) error {
 	given := slices.ContainsFunc(
 		r.Caller,

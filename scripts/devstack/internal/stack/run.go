@@ -21,27 +21,27 @@ import (
 )
 
 const (
-	serviceGrace = 30 * time.Second // drain, finish, flush
+	serviceGrace = 30 * time.Second // the service drains, finishes its work and flushes
 	engineGrace  = 30 * time.Second
 	readyTimeout = 2 * time.Minute
 )
 
-// Config is what Run needs beside the switches.
+// Config is the input of Run.
 type Config struct {
 	Settings settings.Settings
 	Services []roster.Service
-	Binary   string // this program, for the child that is the document store
+	Binary   string // path of this program, which also runs the document store
 	Caller   []string
-	Out      io.Writer // progress and the summary
+	Out      io.Writer // for progress and the summary
 	Now      func() time.Time
 }
 
-// running is one stack on its way up, and then up.
+// running is the state of a stack that is starting or ready.
 type running struct {
 	Config
 	spawner *process.Spawner
 	stack   roster.Stack
-	target  string // MySQL DSN with the database
+	target  string // MySQL DSN with the database name
 	java    install.Java
 
 	engines  []*process.Child
@@ -49,8 +49,8 @@ type running struct {
 	environ  map[string]roster.Env
 }
 
-// Run starts everything, waits until ctx ends, and stops everything. It returns ErrRunning when the directory is
-// taken. Any failure on the way up stops what was started.
+// Run starts the stack, waits until ctx ends, and stops it. It returns ErrRunning when another devstack uses the
+// directory. When a part fails to start, the started ones are stopped.
 func Run(ctx context.Context, c Config) error {
 	release, err := takeDirectory(c.Settings)
 	if err != nil {
@@ -74,7 +74,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	fmt.Fprintf(c.Out, "ready in %.1f s\n\n", c.Now().Sub(begin).Seconds())
 	r.printSummary()
-	if err := endpoints.Write(r.Settings.Dir, r.endpoints()); err != nil { // last: who sees the file may rely on all
+	if err := endpoints.Write(r.Settings.Dir, r.endpoints()); err != nil { // written last, because its readers rely on everything being ready
 		return err
 	}
 	if r.Settings.Day {
@@ -84,7 +84,7 @@ func Run(ctx context.Context, c Config) error {
 	return nil
 }
 
-// start reads top to bottom as what happens.
+// start runs the steps of a start in order.
 func (r *running) start(ctx context.Context) error {
 	if err := r.requirePorts(ctx); err != nil {
 		return err
@@ -117,8 +117,8 @@ func (r *running) start(ctx context.Context) error {
 	return r.awaitConnectors(ctx)
 }
 
-// prepareEngines fetches what is missing and starts it, while the services are compiled: one waits for the network, the
-// other for the processor.
+// prepareEngines downloads and starts the engines while the services are compiled. One waits for the network, the other
+// for the CPU.
 func (r *running) prepareEngines(ctx context.Context) error {
 	if err := r.install(ctx); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (r *running) install(ctx context.Context) error {
 	return err
 }
 
-// inParallel runs the steps at once; the first failure cancels the others.
+// inParallel runs the steps concurrently and waits for all. The first failure cancels the others.
 func inParallel(ctx context.Context, steps ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -154,7 +154,8 @@ func inParallel(ctx context.Context, steps ...func(context.Context) error) error
 	return firstCause(problems)
 }
 
-// firstCause prefers the failure that cancelled the others to the cancelled ones.
+// firstCause returns the first error that is no cancellation, because a failure cancels the other steps; otherwise the
+// last cancellation; otherwise nil.
 func firstCause(problems []error) error {
 	var cancelled error
 	for _, err := range problems {
@@ -172,7 +173,7 @@ func (r *running) build(ctx context.Context) error {
 	return roster.Build(ctx, r.Settings.Root, r.Settings.Bin, r.Services, r.Out)
 }
 
-// requirePorts checks every port before anything is started.
+// requirePorts returns an error when a port of the stack is taken, before anything is started.
 func (r *running) requirePorts(ctx context.Context) error {
 	for _, name := range r.listeners() {
 		if err := process.RequireFreePort(ctx, r.Settings.Ports.Port(name), string(name)); err != nil {
@@ -182,7 +183,8 @@ func (r *running) requirePorts(ctx context.Context) error {
 	return nil
 }
 
-// watch tells when a child ends by itself, and otherwise leaves it: a test that kills a process starts it again.
+// watch reports children that end by themselves. It does not restart them, because tests kill processes and start them
+// again. It returns when ctx ends.
 func (r *running) watch(ctx context.Context) {
 	var group sync.WaitGroup
 	for _, child := range append(r.engines, r.services...) {
@@ -199,7 +201,7 @@ func (r *running) watch(ctx context.Context) {
 	group.Wait()
 }
 
-// boundLogs keeps the children's logs from filling the disk until ctx ends.
+// boundLogs limits the size of the children's logs, once a minute, until ctx ends.
 func (r *running) boundLogs(ctx context.Context) {
 	ticker := time.NewTicker(time.Minute)
 	defer ticker.Stop()
@@ -217,7 +219,8 @@ func (r *running) boundLogs(ctx context.Context) {
 	}
 }
 
-// stop ends services before engines, and an engine that needs another one before that one; then it forgets them all.
+// stop ends the services first, then Kafka Connect, which needs Kafka, then the other engines. Then it removes their
+// pid files.
 func (r *running) stop() {
 	if err := endpoints.Remove(r.Settings.Dir); err != nil {
 		fmt.Fprintln(r.Out, err)
@@ -236,7 +239,7 @@ func (r *running) stop() {
 	fmt.Fprintln(r.Out, "stopped")
 }
 
-// removeLeftovers ends what a devstack that was killed left running here.
+// removeLeftovers ends the processes of this stack that a killed devstack left running.
 func removeLeftovers(pids process.Directory, out io.Writer) {
 	var group sync.WaitGroup
 	for name, id := range pids.Alive() {

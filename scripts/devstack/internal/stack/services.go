@@ -19,7 +19,8 @@ func (r *running) command(service roster.Service, verb string) []string {
 	return []string{filepath.Join(r.Settings.Bin, service.Name), verb}
 }
 
-// migrate runs the verb of every service that has one, all at once: each has its own version table and lock.
+// migrate runs `migrate` of every service that has this verb, in parallel, because each has its own version table and
+// lock.
 func (r *running) migrate(ctx context.Context) error {
 	var steps []func(context.Context) error
 	var list []string
@@ -52,7 +53,7 @@ func (r *running) migrateOne(ctx context.Context, service roster.Service) error 
 	return nil
 }
 
-// startServices starts all of them and then waits for each: the order in which they come up is not fixed.
+// startServices starts all services, then waits until each is ready. They may become ready in any order.
 func (r *running) startServices(ctx context.Context) error {
 	var steps []func(context.Context) error
 	var list []string
@@ -77,7 +78,8 @@ func (r *running) startServices(ctx context.Context) error {
 	return inParallel(ctx, steps...)
 }
 
-// requireOK asks a health endpoint; the answer's first bytes say which dependency is missing.
+// requireOK returns nil when a health endpoint responds with 200. The error has the first bytes of the body, which name
+// the missing dependency.
 func requireOK(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
-// Status prints what runs in this LAB_DIR and reports whether the stack is ready.
+// Status prints which processes of this LAB_DIR run, and reports whether the stack is ready.
 func Status(s settings.Settings, out io.Writer) (ready bool) {
 	e, err := endpoints.Read(s.Dir)
 	supervised := Running(s)

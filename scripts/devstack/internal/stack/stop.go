@@ -14,11 +14,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
-// supervisorGrace is longer than all that the supervisor itself may wait for.
+// supervisorGrace is longer than the total time that the devstack process itself may wait.
 const supervisorGrace = serviceGrace + engineGrace + 10*time.Second
 
-// Stop ends the stack of this LAB_DIR: first the devstack that runs it, then whatever is left, e.g. after that
-// devstack was killed. Stopping a stack that does not run is not an error.
+// Stop ends the stack of this LAB_DIR: first the devstack that runs it, then all remaining processes, such as those of
+// a killed devstack. It returns nil when the stack does not run.
 func Stop(s settings.Settings, out io.Writer) error {
 	pids := process.Directory(s.Run())
 	id, known := pids.Find(supervisor)
@@ -35,7 +35,8 @@ func Stop(s settings.Settings, out io.Writer) error {
 	return endpoints.Remove(s.Dir)
 }
 
-// Reset stops the stack and deletes LAB_DIR. Where LAB_DIR held other files before, these and it stay.
+// Reset stops the stack and deletes LAB_DIR. If LAB_DIR contained other files before the stack, it and those files
+// stay.
 func Reset(s settings.Settings, out io.Writer) error {
 	if _, err := os.Stat(s.Dir); errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(out, "%s is absent: nothing to reset\n", s.Dir)

@@ -23,10 +23,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
-// database is the name of the MySQL database and of the document store's.
+// database is the name of the database, in MySQL and in the document store.
 const database = "lab"
 
-// describe settles every address of the stack before anything runs.
+// describe sets every address of the stack before any process starts.
 func (r *running) describe(kept secrets.Secrets) error {
 	config, err := r.mysqlConfig()
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *running) describe(kept secrets.Secrets) error {
 	return nil
 }
 
-// mysqlConfig is the server of LAB_MYSQL_DSN or our own; the database is "lab" unless the DSN names one.
+// mysqlConfig returns the server of LAB_MYSQL_DSN, or the stack's own. The database is "lab" unless the DSN names one.
 func (r *running) mysqlConfig() (*mysql.Config, error) {
 	if r.Settings.MySQLDSN == "" {
 		config := mysql.NewConfig()
@@ -75,7 +75,7 @@ func or(value, fallback string) string {
 	return fallback
 }
 
-// prepareStores starts the engines and makes the database with the tables that the services expect to find.
+// prepareStores starts the engines and creates the database with the tables that no service migrates.
 func (r *running) prepareStores(ctx context.Context) error {
 	wanted, err := r.ownEngines()
 	if err != nil {
@@ -105,7 +105,8 @@ func (r *running) place(name string, port ports.Name) engines.Place {
 	return engines.Place{Data: r.Settings.Data(name), Log: r.Settings.Log(name), Port: r.Settings.Ports.Port(port)}
 }
 
-// relationalPlace: the data of one server are nothing for the other.
+// relationalPlace returns the place of the database server. MariaDB and MySQL have separate data directories, because
+// neither can read the other's files.
 func (r *running) relationalPlace() engines.Place {
 	place := r.place("mysql", ports.MySQL)
 	if r.Settings.RealMySQL {
@@ -136,7 +137,7 @@ func (r *running) ownEngines() ([]engines.Engine, error) {
 	return append(wanted, r.ownPipeline()...), nil
 }
 
-// listeners are the ports that this stack is going to open.
+// listeners returns the ports that this stack will open.
 func (r *running) listeners() []ports.Name {
 	var all []ports.Name
 	if r.Settings.MySQLDSN == "" {
@@ -188,7 +189,8 @@ func (r *running) createDatabase(ctx context.Context) error {
 	return execute(ctx, config, func(db *sql.DB) error { return r.createTables(ctx, db) })
 }
 
-// createTables makes the tables that no service of this stack makes, so that a fixture may fill every one.
+// createTables creates the platform's tables, which no service migrates, and those of cdc when change capture is off.
+// So a fixture can fill every table.
 func (r *running) createTables(ctx context.Context, db *sql.DB) error {
 	if err := legacydb.Create(ctx, db); err != nil {
 		return err

@@ -12,12 +12,12 @@ import (
 
 const (
 	trialPause   = 2 * time.Second
-	trialRenewal = time.Hour // logins live for eight
+	trialRenewal = time.Hour // sessions expire after 8 hours
 )
 
-// ServeDemo loads the demo laboratory into engines that others start, as soon as these and the services' tables are
-// there; then it listens, and renews the logins until ctx ends. It makes the platform's tables, for which services
-// wait.
+// ServeDemo loads the demo laboratory into engines that others start, retrying until they and the services' tables
+// exist. Before that it creates the platform's tables, for which the services wait. Afterwards it listens on the
+// address listen and renews the sessions every hour until ctx ends.
 func ServeDemo(ctx context.Context, c Config, listen string) error {
 	r := &running{Config: c}
 	if err := r.describe(secrets.Secrets{}); err != nil {

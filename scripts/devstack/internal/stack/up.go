@@ -21,7 +21,7 @@ const ExitRunning = 3
 const followInterval = 50 * time.Millisecond
 
 // Up runs `binary --dir LAB_DIR run` in the background, shows its progress, and returns when the stack is ready. A
-// stack that runs already is not an error. When ctx ends first, the stack is stopped.
+// stack that is running already is no error. When ctx ends first, the stack is stopped.
 func Up(ctx context.Context, s settings.Settings, binary string, out io.Writer) error {
 	if Running(s) {
 		return sayRunning(s, out)
@@ -68,7 +68,8 @@ func openLog(s settings.Settings) (*os.File, error) {
 	return log, nil
 }
 
-// follow copies the background process's log until endpoints.json is there.
+// follow copies the log of the background process until endpoints.json exists. When ctx ends first, it stops the
+// process and waits for its end.
 func follow(
 	ctx context.Context,
 	s settings.Settings,
@@ -93,7 +94,7 @@ func follow(
 			return explainEnd(s, err, out)
 		case <-cancelled:
 			_ = background.Signal(syscall.SIGTERM)
-			cancelled = nil // and wait for its end
+			cancelled = nil // the loop now waits until the process has ended
 		case <-ticker.C:
 			if summaryPrinted(s) {
 				_, _ = io.Copy(out, log)
@@ -103,7 +104,7 @@ func follow(
 	}
 }
 
-// summaryPrinted: the file appears last, after the summary.
+// summaryPrinted reports whether endpoints.json exists, which the stack writes last, after the summary.
 func summaryPrinted(s settings.Settings) bool {
 	_, err := endpoints.Read(s.Dir)
 	return err == nil

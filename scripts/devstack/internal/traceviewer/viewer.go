@@ -1,5 +1,5 @@
-// Package traceviewer shows the traces of the platform on this machine: a list of the last ones and the tree of each.
-// It is for developers who want to see a request's walk through the services; operators have better ones.
+// Package traceviewer shows traces of the platform on this machine: a list of the newest ones and the tree of each. It
+// is for developers who want to follow a request through the services, not for production.
 package traceviewer
 
 import (
@@ -21,7 +21,7 @@ const (
 	headerTimeout = 5 * time.Second
 )
 
-// Start collects traces on the address collector and serves the page on the address page, until ctx ends.
+// Start collects traces on the address collector and serves the pages on the address page, until ctx ends.
 func Start(ctx context.Context, collector, page string) error {
 	spans, err := tracing.ListenOn(ctx, collector, maxSpans)
 	if err != nil {
@@ -33,12 +33,12 @@ func Start(ctx context.Context, collector, page string) error {
 		return fmt.Errorf("trace viewer: %w", err)
 	}
 	server := &http.Server{Handler: Handler(spans.All), ReadHeaderTimeout: headerTimeout}
-	go func() { _ = server.Serve(listener) }() // ends with Close
+	go func() { _ = server.Serve(listener) }() // returns after Close
 	context.AfterFunc(ctx, func() { _ = server.Close(); spans.Close() })
 	return nil
 }
 
-// row is a trace in the list.
+// row is one trace in the list.
 type row struct {
 	ID, Name, Service string
 	At                time.Time
@@ -46,18 +46,18 @@ type row struct {
 	Spans             int
 }
 
-// view is what the pages show: the list, or one trace.
+// view is the content of a page: the list, or one trace.
 type view struct {
 	Rows []row
 	Tree string
-	More []string // traces that spans of this one have links to
+	More []string // ids of other traces that spans of this one link to
 }
 
-// Handler serves the list on / and the tree of a trace on /ID. spans returns what was collected.
+// Handler serves the list on / and the tree of a trace on /ID. spans returns the collected spans.
 func Handler(spans func() []tracing.Span) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		_ = page.Execute(w, view{Rows: rows(spans())}) // the reader went away
+		_ = page.Execute(w, view{Rows: rows(spans())}) // fails only when the client has disconnected
 	})
 	mux.HandleFunc("GET /{trace}", func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("trace")
@@ -74,12 +74,12 @@ func Handler(spans func() []tracing.Span) http.Handler {
 				}
 			}
 		}
-		_ = page.Execute(w, v) // the reader went away
+		_ = page.Execute(w, v) // fails only when the client has disconnected
 	})
 	return mux
 }
 
-// rows returns the last traces, the newest first. A trace is called as its first span.
+// rows returns the last maxTraces traces, the newest first. A trace has the name of its first span.
 func rows(spans []tracing.Span) []row {
 	first, end, count := map[string]tracing.Span{}, map[string]uint64{}, map[string]int{}
 	for _, s := range spans {
@@ -93,8 +93,8 @@ func rows(spans []tracing.Span) []row {
 	for id, s := range first {
 		list = append(list, row{
 			ID: id, Name: s.Name, Service: s.Service(), Spans: count[id],
-			At:   time.Unix(0, int64(s.Begin)),                                  // a time of this century
-			Took: time.Duration(end[id] - s.Begin).Round(10 * time.Microsecond), // a span ends after it began
+			At:   time.Unix(0, int64(s.Begin)),                                  // no overflow for times of this century
+			Took: time.Duration(end[id] - s.Begin).Round(10 * time.Microsecond), // no overflow, a span ends after it began
 		})
 	}
 	slices.SortFunc(list, func(a, b row) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.ID, b.ID)) })

@@ -1,5 +1,5 @@
-// Command fakeservice stands in for every service in the tests of the stack: it is ready once it serves; when it
-// migrates it makes the tables of all of them, which the demo laboratory fills, and leaves a file behind.
+// Command fakeservice replaces every service in the tests of the stack. It is ready once it listens. Its `migrate`
+// creates the tables of all services, which the demo laboratory fills, and writes a file that proves the call.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	_ = server.ListenAndServe()
 }
 
-// migrate runs the migrations of each service that FAKE_SERVICES, a folder, holds.
+// migrate runs the migrations of each service in the folder FAKE_SERVICES, except cdc's.
 func migrate(ctx context.Context) error {
 	dsn := mysql.NewConfig()
 	dsn.Net, dsn.Addr = "tcp", os.Getenv("FAKE_DB_HOST")+":"+os.Getenv("FAKE_DB_PORT")
@@ -55,7 +55,7 @@ func migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The stack makes cdc's tables itself when change capture is left out.
+		// The stack itself creates cdc's tables when change capture is off.
 		if name == "cdc" || len(files) == 0 {
 			continue
 		}

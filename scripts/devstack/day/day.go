@@ -51,7 +51,7 @@ const (
 // patience limits one event with all of its requests.
 const patience = 20 * time.Second
 
-// opens is the hour at which the first day begins.
+// opens is the hour at which the first simulated day begins.
 const opens = 7
 
 // arrivals are the patients per hour, by the hour of the day.
@@ -73,10 +73,10 @@ type play struct {
 	later  agenda
 	minute int // since midnight of the first day
 	whole  Tally
-	told   Tally // the tally that was printed at the last full hour
+	told   Tally // the tally printed at the last full hour
 }
 
-// Tally counts what happened.
+// Tally counts the events of a simulation by kind.
 type Tally struct{ Patients, Results, Critical, Called, Edited, Split, Failed int }
 
 // less returns the difference to another tally.
@@ -85,7 +85,7 @@ func (t Tally) less(o Tally) Tally {
 		t.Edited - o.Edited, t.Split - o.Split, t.Failed - o.Failed}
 }
 
-// due is something that happens at a minute.
+// due is an event scheduled for a minute of the simulation.
 type due struct {
 	minute int
 	do     func(context.Context) error
@@ -107,7 +107,7 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// Run simulates until ctx ends and returns what happened.
+// Run simulates until ctx ends and returns the number of events.
 func Run(ctx context.Context, c Config) (Tally, error) {
 	core, err := sql.Open("mysql", c.Endpoints.MySQLDSN)
 	if err != nil {
@@ -194,7 +194,8 @@ func (p *play) done(d Deed) {
 	}
 }
 
-// settle counts failures before ctx ended: the simulation continues on a platform that is broken on purpose.
+// settle counts a failure, unless ctx has ended, and does not stop the simulation, because tests break the platform on
+// purpose.
 func (p *play) settle(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(p.Out, "failed:", err)

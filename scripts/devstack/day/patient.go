@@ -9,7 +9,7 @@ import (
 // glucose is the id of a second test that every patient has.
 const glucose = 64
 
-// kind is a test with the one value that is simulated: its range in healthy people, and its life-threatening values.
+// kind is a test with one simulated value: its range in healthy people, and its life-threatening values.
 type kind struct {
 	test, index           int
 	parameter             string

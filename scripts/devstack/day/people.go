@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// ask sends a request as one of the demo's people and decodes the response into out, unless that is nil.
+// ask sends a request with the session of the demo's laboratory user and decodes the response into out, unless out is
+// nil.
 func (p *play) ask(ctx context.Context, method, path string, body, out any) error {
 	return p.send(ctx, p.Endpoints.Gateway, http.Header{"Cookie": {"sessionid=" + labUser}}, method, path, body, out)
 }
@@ -77,8 +78,8 @@ func (p *play) measured(ctx context.Context, v visit, value float64, first bool)
 	return p.enters(ctx, v, text)
 }
 
-// measuredAgain delivers the second value of the same sample: usually the same one, sometimes the first value was
-// wrong.
+// measuredAgain delivers the second value of the same sample. It usually equals the first one; sometimes the first one
+// was wrong.
 func (p *play) measuredAgain(ctx context.Context, v visit, before string, try int) error {
 	text := before
 	if v.wrong {

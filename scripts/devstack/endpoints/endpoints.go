@@ -1,5 +1,5 @@
-// Package endpoints owns endpoints.json: the addresses of a running stack, and how to start each part again. The file
-// appears when the whole stack is ready and is removed when it is not.
+// Package endpoints reads and writes endpoints.json: the addresses of a running stack, and how to start each part
+// again. The file exists only while the whole stack is ready.
 package endpoints
 
 import (

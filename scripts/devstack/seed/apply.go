@@ -14,18 +14,18 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// DefaultSessionAge is how long a seeded session lives, as long as the services accept one by default.
+// DefaultSessionAge is the lifetime of a seeded session: 8 hours, the services' default.
 const DefaultSessionAge = 28800 * time.Second
 
-// Target is the stores that fixtures go into.
+// Target holds the addresses of the stores that fixtures are written to.
 type Target struct {
 	MySQLDSN      string
 	RedisAddr     string
 	MongoURI      string
 	MongoDatabase string
-	BlobURL       string           // file:// or s3://, as the services get it
-	SessionAge    time.Duration    // zero: DefaultSessionAge
-	Now           func() time.Time // nil: the clock of this machine
+	BlobURL       string           // file:// or s3://, the same URL as in the services' settings
+	SessionAge    time.Duration    // 0 means DefaultSessionAge
+	Now           func() time.Time // nil means time.Now
 }
 
 // Stack returns the stores of the stack that runs in labDir.
@@ -38,14 +38,14 @@ func Stack(labDir string) (Target, error) {
 		MongoDatabase: e.MongoDatabase, BlobURL: e.BlobURL}, nil
 }
 
-// OpenMySQL opens the target's database with the session that fixtures are written with: UTC, strict, no foreign
+// OpenMySQL opens the target's database with the session settings for writing fixtures: UTC, strict mode, no foreign
 // key checks.
 func (t Target) OpenMySQL() (*sql.DB, error) { return openMySQL(t.MySQLDSN) }
 
-// Counts says what Apply wrote.
+// Counts is the number of rows, documents, and so on that Apply wrote.
 type Counts struct{ Rows, Documents, Sessions, Keys, Objects int }
 
-// String renders the counts for people.
+// String returns the counts as text, such as "5 rows, 0 documents, …".
 func (c Counts) String() string {
 	return fmt.Sprintf(
 		"%d rows, %d documents, %d sessions, %d Redis keys, %d objects",
@@ -57,8 +57,8 @@ func (c Counts) String() string {
 	)
 }
 
-// Apply checks the whole fixture against the target and then writes it. A fixture that does not fit, e.g. with
-// an unknown table or column, changes nothing. Applying the same fixture again is harmless.
+// Apply checks the whole fixture against the target and then writes it. An invalid fixture, e.g. with an unknown table
+// or column, changes nothing. Apply is idempotent.
 func (t Target) Apply(ctx context.Context, fixture *Fixture) (Counts, error) {
 	documents, err := decodeDocuments(fixture.Mongo)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t Target) Apply(ctx context.Context, fixture *Fixture) (Counts, error) {
 		return Counts{}, err
 	}
 	return fixture.counts(), inTx(ctx, db, func(tx *sql.Tx) error {
-		// The transaction fails on a value that does not fit before the other stores are touched, and commits
+		// The transaction is filled before the other stores are written, because a value can still be invalid. It commits
 		// after them.
 		if err := writeTables(ctx, tx, fixture, known); err != nil {
 			return err
@@ -93,7 +93,7 @@ func (t Target) Apply(ctx context.Context, fixture *Fixture) (Counts, error) {
 	})
 }
 
-// ApplySessions writes only the logins of the fixture, each as if it began now.
+// ApplySessions writes only the sessions of the fixture, each with a full lifetime from now.
 func (t Target) ApplySessions(ctx context.Context, fixture *Fixture) error {
 	return t.applyRedis(ctx, &Fixture{Sessions: fixture.Sessions})
 }
@@ -103,7 +103,7 @@ func inTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // without effect after Commit
 	if err := do(tx); err != nil {
 		return err
 	}

@@ -1,3 +1,3 @@
-// Package seed owns fixtures: it reads the JSON format of the README and writes it straight into the stores of a
-// running stack. Everything is checked before anything is written; the rows go in with one transaction.
+// Package seed reads fixtures, in the JSON format that the README describes, and writes them into the stores of a
+// running stack. It checks everything before it writes anything, and writes the rows in one transaction.
 package seed

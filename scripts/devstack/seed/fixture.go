@@ -9,44 +9,44 @@ import (
 	"path/filepath"
 )
 
-// Fixture is one parsed file. Numbers keep the text that they were written with.
+// Fixture is one parsed fixture file. Numbers keep their text.
 type Fixture struct {
 	MySQL    []Table
 	Mongo    []Collection
 	Sessions []Session
 	Redis    Redis
 	Objects  []Object
-	Clear    bool // empty every table and collection that is named here first
+	Clear    bool // first delete all content of the named tables and collections
 }
 
-// Table is the rows of one MySQL table, in the order of the file.
+// Table is one MySQL table with its rows, in the order of the file.
 type Table struct {
 	Name string
 	Rows []Row
 }
 
-// Row maps columns to values: nil, bool, json.Number, string, or json.RawMessage for an object or array.
+// Row maps columns to values. A value is nil, a bool, json.Number or string, or json.RawMessage for an object or array.
 type Row map[string]any
 
-// Collection is the documents of one collection of the document store, as (relaxed extended) JSON.
+// Collection is one collection of the document store with its documents, as relaxed extended JSON.
 type Collection struct {
 	Name      string
 	Documents []json.RawMessage
 }
 
-// Redis is raw keys: field values of hashes, and strings.
+// Redis is keys to write as they are: hashes with their fields, and strings.
 type Redis struct {
 	Hash   map[string]map[string]scalar `json:"hash"`
 	String map[string]scalar            `json:"string"`
 }
 
-// Object is one stored object; Content comes from its text or its file.
+// Object is one object of the object store. In the fixture, its content is a text or the name of a file.
 type Object struct {
 	Key     string
 	Content []byte
 }
 
-// ReadFile parses the fixture at path; the files of its objects are relative to it.
+// ReadFile parses the fixture at path. File names of objects are relative to its folder.
 func ReadFile(path string) (*Fixture, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func ReadFile(path string) (*Fixture, error) {
 	return fixture, nil
 }
 
-// Parse reads a fixture from text; the files of its objects are relative to dir.
+// Parse parses the text of a fixture. File names of objects are relative to dir.
 func Parse(text []byte, dir string) (*Fixture, error) {
 	var raw struct {
 		MySQL    ordered                      `json:"mysql"`
@@ -114,7 +114,7 @@ func parseTables(in ordered) ([]Table, error) {
 	return tables, nil
 }
 
-// parseValue keeps numbers and nested JSON as text: a float64 would round an id or an amount.
+// parseValue keeps numbers and nested JSON as text, because a float64 would round ids and amounts.
 func parseValue(raw json.RawMessage) any {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

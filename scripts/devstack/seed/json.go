@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// ordered is a JSON object whose keys keep the order of the file.
+// ordered is a JSON object with its keys in the order of the file.
 type ordered []member
 
 type member struct {
@@ -15,7 +15,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// UnmarshalJSON reads an object, or null, and refuses a key that appears twice.
+// UnmarshalJSON parses an object or null. A key that appears twice is an error.
 func (o *ordered) UnmarshalJSON(text []byte) error {
 	*o = nil
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -45,10 +45,10 @@ func (o *ordered) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// scalar is a JSON string, number or boolean as the text that Redis stores.
+// scalar is a JSON value as the text that Redis stores.
 type scalar string
 
-// UnmarshalJSON keeps the text of a number as it was written.
+// UnmarshalJSON keeps numbers as they are written in the file.
 func (s *scalar) UnmarshalJSON(text []byte) error {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(text))

@@ -9,7 +9,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
-// decodeDocuments turns the JSON of a fixture into documents: {"$oid":…} and {"$date":…} are understood.
+// decodeDocuments converts the fixture's relaxed extended JSON, such as {"$oid":…} and {"$date":…}, to documents by
+// collection.
 func decodeDocuments(collections []Collection) (map[string][]bson.D, error) {
 	decoded := map[string][]bson.D{}
 	for _, collection := range collections {
@@ -24,7 +25,7 @@ func decodeDocuments(collections []Collection) (map[string][]bson.D, error) {
 	return decoded, nil
 }
 
-// writeCollections replaces documents that carry an _id and inserts the others.
+// writeCollections replaces documents that have an _id and inserts the others.
 func writeCollections(
 	ctx context.Context,
 	database *mongo.Database,

@@ -12,8 +12,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// openMySQL opens one connection whose session takes rows in any order, keeps an explicit id 0, and refuses what
-// does not fit a column.
+// openMySQL opens a pool of at most two connections without foreign key checks, so that rows may come in any order. Its
+// sessions keep an explicit id 0 and reject values that do not fit their column.
 func openMySQL(dsn string) (*sql.DB, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -35,13 +35,13 @@ func openMySQL(dsn string) (*sql.DB, error) {
 	return db, nil
 }
 
-// column is what validation and conversion need to know of one column.
+// column is the type of one column.
 type column struct {
-	dataType  string // as information_schema spells it, lower case
+	dataType  string // data_type of information_schema, in lower case
 	generated bool
 }
 
-// columns are the columns of one table by lower-case name, as MySQL compares them.
+// columns maps lower-case names to the columns of a table. MySQL ignores case in column names.
 type columns map[string]column
 
 // validateTables checks every table and column name of the fixture before anything is written.
@@ -81,7 +81,7 @@ func validateRow(known columns, table string, row Row) error {
 	return nil
 }
 
-// takesJSON: MariaDB's JSON is a longtext with a check.
+// takesJSON reports whether the column can hold an object or list. MariaDB reports its JSON type as longtext.
 func (c column) takesJSON() bool { return c.dataType == "json" || c.dataType == "longtext" }
 
 func readColumns(ctx context.Context, db *sql.DB, table string) (columns, error) {
@@ -97,7 +97,7 @@ func readColumns(ctx context.Context, db *sql.DB, table string) (columns, error)
 		if err := rows.Scan(&owner, &name, &dataType, &extra); err != nil {
 			return nil, fmt.Errorf("read columns of %s: %w", table, err)
 		}
-		if owner != table { // information_schema may compare without case, the server's files do not
+		if owner != table { // information_schema may ignore case, but the tables are files with case-sensitive names
 			continue
 		}
 		generated := strings.Contains(strings.ToUpper(extra), "GENERATED") &&
@@ -107,7 +107,7 @@ func readColumns(ctx context.Context, db *sql.DB, table string) (columns, error)
 	return found, rows.Err()
 }
 
-// columns returns the names in a fixed order, so that messages and statements are the same every time.
+// columns returns the names in a fixed order, so that messages and statements do not vary.
 func (r Row) columns() []string {
 	names := make([]string, 0, len(r))
 	for name := range r {
@@ -117,10 +117,10 @@ func (r Row) columns() []string {
 	return names
 }
 
-// writeTables replaces the rows inside tx.
+// writeTables replaces the fixture's rows inside tx.
 func writeTables(ctx context.Context, tx *sql.Tx, fixture *Fixture, known map[string]columns) error {
 	if fixture.Clear {
-		for _, table := range fixture.MySQL { // DELETE, not TRUNCATE: change capture sees deletes only
+		for _, table := range fixture.MySQL { // DELETE, not TRUNCATE: change capture needs row events
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+quote(table.Name)); err != nil {
 				return fmt.Errorf("clear table %s: %w", table.Name, err)
 			}
@@ -149,7 +149,7 @@ func replaceStatement(table string, row Row, known columns) (string, []any) {
 	return "REPLACE INTO " + quote(table) + " (" + strings.Join(quoted, ",") + ") VALUES (" + marks + ")", args
 }
 
-// sqlValue sends numbers and JSON as the text of the file: the server converts them exactly.
+// sqlValue passes numbers and JSON as the text of the file, which the server converts without rounding.
 func sqlValue(value any, of column) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -163,7 +163,8 @@ func sqlValue(value any, of column) any {
 	}
 }
 
-// timeText turns an RFC 3339 instant into the UTC text that a date-time column takes; other text stays.
+// timeText converts an RFC 3339 time to the UTC text of a datetime or timestamp column. Other text is returned
+// unchanged.
 func timeText(text, dataType string) string {
 	if dataType != "datetime" && dataType != "timestamp" {
 		return text

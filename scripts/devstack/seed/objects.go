@@ -13,13 +13,13 @@ import (
 	_ "gocloud.dev/blob/s3blob"   // s3:// stores
 )
 
-// fileTypes are the types of the platform's own files; this machine's table may lack them.
+// fileTypes maps extensions to the media types of the platform's files, because the machine's own table may lack them.
 var fileTypes = map[string]string{
 	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 	".pdf":  "application/pdf",
 }
 
-// objectStore opens the store with the driver that the services use: a file in a folder gets its type beside it.
+// objectStore opens the store with the services' driver, which in a folder writes a file's media type next to it.
 func objectStore(ctx context.Context, storeURL string) (*blob.Bucket, error) {
 	location, err := url.Parse(storeURL)
 	if err != nil {
@@ -28,7 +28,7 @@ func objectStore(ctx context.Context, storeURL string) (*blob.Bucket, error) {
 	if location.Scheme == "file" {
 		query := location.Query()
 		query.Set("create_dir", "true")
-		query.Set("no_tmp_dir", "true") // a rename does not leave its file system
+		query.Set("no_tmp_dir", "true") // a temporary file elsewhere could not be renamed across file systems
 		location.RawQuery = query.Encode()
 	}
 	bucket, err := blob.OpenBucket(ctx, location.String())
@@ -38,8 +38,8 @@ func objectStore(ctx context.Context, storeURL string) (*blob.Bucket, error) {
 	return bucket, nil
 }
 
-// objectWriter opens the store, so that a wrong one is known before anything is written, and returns what writes the
-// objects and closes it. Without objects no store is needed.
+// objectWriter opens the store, so that a wrong URL is found before anything is written. The returned function writes
+// the objects and closes the store. Without objects the store is not opened.
 func objectWriter(ctx context.Context, storeURL string, objects []Object) (write func() error, err error) {
 	if len(objects) == 0 {
 		return func() error { return nil }, nil
@@ -61,7 +61,7 @@ func writeObjects(ctx context.Context, bucket *blob.Bucket, objects []Object) er
 	return nil
 }
 
-// fileType is "" for a file whose type its content must tell.
+// fileType returns the media type by the extension of key, or "" to let the store detect it from the content.
 func fileType(key string) string {
 	extension := path.Ext(key)
 	if known, ok := fileTypes[extension]; ok {

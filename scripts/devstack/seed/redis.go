@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// writeRedis writes the raw keys and the sessions in one pipeline.
+// writeRedis writes the keys and the sessions in one pipeline.
 func writeRedis(
 	ctx context.Context,
 	client *redis.Client,

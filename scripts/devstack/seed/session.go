@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Session is one login. ID is the value of the cookie; Fields is what the services read from Redis, complete
-// but for created_at when the fixture leaves that to the moment of writing.
+// Session is one login. ID is the value of the cookie. Fields is the JSON that the services read from Redis; created_at
+// may be missing and is then the time of writing.
 type Session struct {
 	ID     string
 	Fields map[string]json.RawMessage
 }
 
-// sessionDefaults returns what a fixture may leave out. session_type and id have no default.
+// sessionDefaults returns the JSON values of fields that a fixture omits. session_type has no default.
 func sessionDefaults() map[string]string {
 	return map[string]string{
 		"session_type": "", "lab_id": "null", "branch_id": "null", "org_id": "null", "cc_id": "null",
@@ -25,7 +25,7 @@ func sessionDefaults() map[string]string {
 	}
 }
 
-// sessionTypes are the kinds of login that exist.
+// sessionTypes are the valid values of session_type.
 var sessionTypes = []string{"lab_user", "doctor", "support", "organization", "collection_center"}
 
 func parseSessions(in []map[string]json.RawMessage) ([]Session, error) {
@@ -64,10 +64,10 @@ func parseSession(raw map[string]json.RawMessage) (Session, error) {
 	return Session{ID: id, Fields: fields}, nil
 }
 
-// Key is where the session is kept in Redis.
+// Key returns the session's key in Redis.
 func (s Session) Key() string { return "session:" + s.ID }
 
-// Value is the JSON that the services read; now is its created_at when the fixture gives none.
+// Value returns the JSON that the services read. now becomes created_at when the fixture has none.
 func (s Session) Value(now time.Time) (string, error) {
 	fields := make(map[string]json.RawMessage, len(s.Fields)+1)
 	fields["created_at"] = json.RawMessage(fmt.Sprint(now.Unix()))

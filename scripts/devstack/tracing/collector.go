@@ -1,5 +1,5 @@
-// Package tracing is a collector of traces for tests and for people who try the platform: a receiver of OTLP over gRPC
-// on a port of this machine, which keeps the spans it gets and shows them as a tree.
+// Package tracing collects traces for tests and for trying the platform. It receives spans by OTLP over gRPC on a port
+// of this machine, keeps them in memory, and prints them as a tree.
 package tracing
 
 import (
@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Span is one span as it arrived. Resource is what it says about its process.
+// Span is one received span. Resource is the attributes of its process.
 type Span struct {
 	Trace, ID, Parent    string
 	Name                 string
@@ -28,10 +28,10 @@ type Span struct {
 	Links                []Link
 }
 
-// Link is another span that a span names without being its child.
+// Link is a reference to another span that is not the parent.
 type Link struct{ Trace, ID string }
 
-// Service returns the name of the process.
+// Service returns the service name of the span's process.
 func (s Span) Service() string { return s.Resource["service.name"] }
 
 // Collector receives spans until Close.
@@ -46,10 +46,10 @@ type Collector struct {
 	spans []Span // guarded by mu
 }
 
-// Listen starts a collector that keeps all spans, on a free port.
+// Listen starts a collector on a free port. It keeps all spans.
 func Listen(ctx context.Context) (*Collector, error) { return ListenOn(ctx, "127.0.0.1:0", 0) }
 
-// ListenOn starts a collector on address that keeps the newest spans, at most that many; 0 keeps all.
+// ListenOn starts a collector on address. It keeps the newest spans, at most that many; 0 keeps all.
 func ListenOn(ctx context.Context, address string, most int) (*Collector, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -57,14 +57,14 @@ func ListenOn(ctx context.Context, address string, most int) (*Collector, error)
 	}
 	c := &Collector{Address: listener.Addr().String(), most: most, server: grpc.NewServer()}
 	collector.RegisterTraceServiceServer(c.server, c)
-	go func() { _ = c.server.Serve(listener) }() // ends with Close
+	go func() { _ = c.server.Serve(listener) }() // returns after Close
 	return c, nil
 }
 
 // Close stops the collector.
 func (c *Collector) Close() { c.server.Stop() }
 
-// Export implements the receiver.
+// Export stores the spans of one OTLP request.
 func (c *Collector) Export(
 	ctx context.Context,
 	r *collector.ExportTraceServiceRequest,
@@ -104,7 +104,7 @@ func (c *Collector) Export(
 	return &collector.ExportTraceServiceResponse{}, nil
 }
 
-// All returns what has arrived.
+// All returns the spans kept so far.
 func (c *Collector) All() []Span {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Has reports whether the span has all the attributes, each as name=value.
+// Has reports whether the span has all the attributes, each given as name=value.
 func (s Span) Has(attributes ...string) bool {
 	for _, a := range attributes {
 		name, value, _ := strings.Cut(a, "=")
@@ -19,8 +19,8 @@ func (s Span) Has(attributes ...string) bool {
 	return true
 }
 
-// CheckOrigin looks for what every span says about its process, for the collector's key, and for forbidden, which no
-// attribute may hold.
+// CheckOrigin returns an error unless the span came with the given authorization and with the resource attributes of
+// every process: environment dev, a region and a version. An attribute that contains a forbidden text is an error, too.
 func (s Span) CheckOrigin(authorization string, forbidden ...string) error {
 	if s.Authorization != authorization || s.Resource["deployment.environment.name"] != "dev" ||
 		s.Resource["cloud.region"] == "" || s.Resource["service.version"] == "" {
@@ -36,7 +36,7 @@ func (s Span) CheckOrigin(authorization string, forbidden ...string) error {
 	return nil
 }
 
-// LogLines returns the messages of a log of JSON lines that carry the trace's id.
+// LogLines returns the messages of a log of JSON lines that have the trace's id and a span id.
 func LogLines(file, trace string) (messages []string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Tree is the spans of one trace.
+// Tree holds the spans of one trace by id and by parent.
 type Tree struct {
 	byID     map[string]Span
 	children map[string][]Span
 }
 
-// Grow sorts the spans of a trace.
+// Grow builds the tree of one trace from spans of any traces.
 func Grow(trace string, spans []Span) Tree {
 	t := Tree{byID: map[string]Span{}, children: map[string][]Span{}}
 	for _, s := range spans {
@@ -29,7 +29,7 @@ func Grow(trace string, spans []Span) Tree {
 	return t
 }
 
-// Spans returns them in no order.
+// Spans returns the spans in no particular order.
 func (t Tree) Spans() []Span {
 	var all []Span
 	for _, s := range t.byID {
@@ -38,7 +38,7 @@ func (t Tree) Spans() []Span {
 	return all
 }
 
-// Path returns "service name" of s and what led to it, the first one first.
+// Path returns "service name" of s and its known ancestors, the first ancestor first.
 func (t Tree) Path(s Span) []string {
 	var path []string
 	for ok := true; ok; s, ok = t.byID[s.Parent] {
@@ -48,14 +48,14 @@ func (t Tree) Path(s Span) []string {
 	return path
 }
 
-// String is the tree for people, below the caller's own span, whose id is root.
+// String returns the tree as indented lines, below the span with the id root, which need not be in the tree.
 func (t Tree) String(root string) string {
 	var out strings.Builder
 	t.write(&out, root, 0)
 	return out.String()
 }
 
-// All is the tree for people from its roots on. A span whose parent no one sent is one of them.
+// All returns the whole tree as indented lines. A span whose parent was not received is a root.
 func (t Tree) All() string {
 	var roots []Span
 	for parent, children := range t.children {
@@ -79,6 +79,6 @@ func (t Tree) write(out *strings.Builder, parent string, depth int) {
 
 func (t Tree) line(out *strings.Builder, s Span, depth int) {
 	_, _ = fmt.Fprintf(out, "%s%-14s %s  %v\n", strings.Repeat("  ", depth), s.Service(), s.Name,
-		time.Duration(s.End-s.Begin).Round(10*time.Microsecond)) // a span ends after it began
+		time.Duration(s.End-s.Begin).Round(10*time.Microsecond)) // no overflow, a span ends after it began
 	t.write(out, s.ID, depth+1)
 }

@@ -9,10 +9,10 @@ import (
 
 const dateTime = "2006-01-02 15:04:05"
 
-// epoch is a fixed instant: generated times must not depend on the clock.
+// epoch returns the fixed time that generated times are derived from, so that they do not depend on the clock.
 func epoch() time.Time { return time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC) }
 
-// generator draws patients; it holds word lists only.
+// generator generates patients. It has no state between calls, only word lists.
 type generator struct {
 	config Config
 	given  []name
@@ -23,7 +23,8 @@ func newGenerator(c Config) *generator {
 	return &generator{config: c, given: givenNames(), family: familyNames()}
 }
 
-// laboratories returns the laboratories with their departments and tests, unless there is one already.
+// laboratories returns the rows of the laboratories with their departments and tests; none when the patients go into an
+// existing laboratory.
 func (g *generator) laboratories() Rows {
 	rows := Rows{}
 	if g.config.Into != nil {
@@ -41,7 +42,7 @@ func (g *generator) laboratories() Rows {
 	return rows
 }
 
-// lab is the laboratory of a patient.
+// lab returns the laboratory of patient i.
 func (g *generator) lab(i int) int {
 	if into := g.config.Into; into != nil {
 		return into.ID
@@ -56,7 +57,7 @@ func (g *generator) branch(r *rand.Rand) int {
 	return 1 + r.IntN(4)
 }
 
-// test is one of the tests of the patient's laboratory, by any number.
+// test returns a test of the laboratory of patient i. number may be any non-negative number.
 func (g *generator) test(i, number int) int {
 	if into := g.config.Into; into != nil {
 		return into.Tests[number%len(into.Tests)]
@@ -64,7 +65,7 @@ func (g *generator) test(i, number int) int {
 	return firstTest + (i%g.config.Labs)*testsPerLab + number%testsPerLab
 }
 
-// billNumber is unique in the laboratory.
+// billNumber returns the number of bill j of patient i. It is unique in the laboratory.
 func (g *generator) billNumber(i, j int) int {
 	first := 1
 	if into := g.config.Into; into != nil {
@@ -73,7 +74,7 @@ func (g *generator) billNumber(i, j int) int {
 	return first + i/g.config.Labs*maxBillsPerUser + j
 }
 
-// patients returns the patients with index from to until-1, with their bills and reports.
+// patients returns the rows of the patients with index from to until-1, with their bills and reports.
 func (g *generator) patients(from, until int) Rows {
 	rows := Rows{}
 	for i := from; i < until; i++ {
@@ -104,7 +105,7 @@ func (g *generator) patient(rows Rows, i int, r *rand.Rand) {
 	}
 }
 
-// bill adds one bill with its billing rows and a report for each of them.
+// bill adds one bill, its billing rows, and a report for each of them.
 func (g *generator) bill(rows Rows, i, j int, at time.Time, r *rand.Rand) {
 	lab, index, number := g.lab(i), i*maxBillsPerUser+j, g.billNumber(i, j)
 	total := 0

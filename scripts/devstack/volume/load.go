@@ -15,8 +15,8 @@ const (
 	reportEvery  = 2 * time.Second
 )
 
-// Load writes the generated rows into the stack's database, one transaction a batch. Loading again replaces the
-// same rows. now is for the progress lines only.
+// Load writes the generated rows into the stack's database, one transaction per batch. It is idempotent: loading again
+// replaces the same rows. now is used for the progress lines only.
 func Load(ctx context.Context, db *sql.DB, c Config, progress io.Writer, now func() time.Time) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -49,7 +49,7 @@ type batch struct {
 	until int
 }
 
-// ahead generates the next batches while the database writes.
+// ahead generates the next batches while the database writes. The channel is closed at the end.
 func (g *generator) ahead(ctx context.Context) <-chan batch {
 	out := make(chan batch, 2)
 	go func() {
@@ -85,7 +85,7 @@ func write(ctx context.Context, db *sql.DB, rows Rows) error {
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // without effect after Commit
 	for _, table := range tableOrder() {
 		for todo := rows[table]; len(todo) > 0; {
 			n := min(rowsPerQuery, len(todo))

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
-// Seed generates into the stack that runs in labDir.
+// Seed generates and loads rows into the stack that runs in labDir.
 func Seed(ctx context.Context, labDir string, c Config, progress io.Writer) error {
 	target, err := seed.Stack(labDir)
 	if err != nil {
@@ -26,7 +26,7 @@ func Seed(ctx context.Context, labDir string, c Config, progress io.Writer) erro
 	return Load(ctx, db, c, progress, time.Now)
 }
 
-// Verb generates into the stack of LAB_DIR.
+// Verb returns the verb that loads generated rows into the stack of LAB_DIR.
 func Verb() cli.Verb {
 	var c Config
 	return cli.Verb{

@@ -1,5 +1,5 @@
-// Package volume owns the generator of many patients, bills and reports. Equal parameters give equal rows: each
-// patient is drawn from a source of its own, seeded with the seed number and the patient's index.
+// Package volume generates many patients, bills and reports. Equal parameters give equal rows: each patient has a
+// random source of its own, seeded with the seed number and the patient's index.
 package volume
 
 import (
@@ -7,22 +7,22 @@ import (
 	"fmt"
 )
 
-// Config says how much to generate.
+// Config is the amount of data to generate, and where it goes.
 type Config struct {
 	Users      int
 	Labs       int
 	SeedNumber uint64
-	Into       *Laboratory // everybody is a patient of this one, and Labs is 1; nil: of laboratories that are generated too
+	Into       *Laboratory // the laboratory of all patients, with Labs 1; nil: generate laboratories
 }
 
-// Laboratory is one that is there already, with its tests.
+// Laboratory is an existing laboratory, with its tests.
 type Laboratory struct {
 	ID, Branch int
 	Tests      []int
-	FirstBill  int // the number that people see of the first bill that is generated
+	FirstBill  int // visible number of the first generated bill
 }
 
-// Validate refuses sizes that do not fit the id ranges.
+// Validate returns an error for sizes that do not fit the id ranges.
 func (c Config) Validate() error {
 	const maxUsers, maxLabs = 20_000_000, 10_000
 	var problems []error
@@ -38,23 +38,23 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Generated ids start here, far above the demo laboratory's.
+// First generated ids, far above those of the demo laboratory.
 const (
 	firstLab    = 1001
 	firstTest   = 100_001
 	firstUser   = 1_000_001
 	firstBill   = 1_000_001
-	firstReport = 10_000_001 // also of billing rows
+	firstReport = 10_000_001 // of reports and of billing rows
 
 	testsPerLab      = 8
 	maxBillsPerUser  = 2
 	maxReportPerBill = 3
 )
 
-// Rows are the rows of one batch, by table, each in the order of that table's columns.
+// Rows holds the rows of one batch by table. The values of a row are in the order of tableColumns.
 type Rows map[string][][]any
 
-// tableColumns names the columns that are generated; the others take their defaults.
+// tableColumns names the columns that are generated. The others take their defaults.
 func tableColumns() map[string][]string {
 	return map[string][]string{
 		"labs":       {"id", "labName"},
@@ -70,7 +70,7 @@ func tableColumns() map[string][]string {
 	}
 }
 
-// tableOrder is parents first.
+// tableOrder returns the tables in the order of insertion, parents first.
 func tableOrder() []string {
 	return []string{"labs", "department", "AllTests", "userDetails", "billing", "billingInfo", "labReportRelation"}
 }

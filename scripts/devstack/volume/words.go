@@ -1,6 +1,6 @@
 package volume
 
-// name is a given name with the gender that goes with it.
+// name is a given name and its usual gender.
 type name struct{ text, gender string }
 
 func givenNames() []name {

@@ -65,7 +65,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// dispatch runs the verbs that are processes beside others, and reads the switches for all other verbs.
+// dispatch runs the verb. The verbs in parts need no settings; for all others it loads them first.
 func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stderr io.Writer) (int, error) {
 	if serve, found := parts[verb]; found {
 		return 0, serve(ctx, args, stderr)

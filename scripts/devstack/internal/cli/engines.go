@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
-// The variables that test kits read.
+// Environment variables that tests read.
 const (
 	testMySQL = "LAB_TEST_MYSQL_DSN"
 	testMongo = "LAB_TEST_MONGO_URI"
@@ -80,7 +80,7 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 	return runWith(ctx, args, test.env)
 }
 
-// testEngines are engines that lose their data at the end, and the environment that names them.
+// testEngines holds running engines whose data is deleted at the end, and the variables with their addresses.
 type testEngines struct {
 	work   string
 	tables string // folder of the database's data
@@ -89,8 +89,8 @@ type testEngines struct {
 	ports  ports
 }
 
-// ports hands out ports of a reserved hundred: a port from the range of outgoing connections could be in use before its
-// engine listens.
+// ports hands out ports of a reserved range of one hundred. A port from the range of outgoing connections could be in
+// use before its engine listens.
 type ports struct{ next int }
 
 func (p *ports) take() (int, error) {
@@ -160,7 +160,8 @@ func (t *testEngines) addMySQL(wanted install.Wanted) error {
 	return nil
 }
 
-// certificate makes a certificate that no client trusts yet, so that the server offers TLS beside plain connections.
+// certificate creates a certificate that no client trusts yet. With it the server offers TLS in addition to plain
+// connections.
 func (t *testEngines) certificate() (certificates.Files, error) {
 	folder := filepath.Join(t.work, "mysql-tls")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -211,7 +212,7 @@ func (t *testEngines) addElasticsearch(java install.Java) error {
 	return err
 }
 
-// runWith runs the command in the foreground. The terminal sends Ctrl-C to it; this process only waits.
+// runWith runs the command in the foreground and waits for it. Ctrl-C in the terminal reaches the command directly.
 func runWith(ctx context.Context, args, env []string) (int, error) {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), env...)
@@ -238,7 +239,8 @@ func runWith(ctx context.Context, args, env []string) (int, error) {
 	return 0, nil
 }
 
-// forward passes SIGTERM on; an interrupt has reached the command already, from the terminal.
+// forward passes SIGTERM and SIGHUP on to the command. It does not pass on interrupts, which the terminal sends to
+// both.
 func forward(signals <-chan os.Signal, done <-chan struct{}, command *os.Process) {
 	for {
 		select {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	memory = "/dev/shm" // Linux has a file system in memory there
-	// memoryNeeded is several times what the databases of a full test run hold at once.
+	memory = "/dev/shm" // a file system in memory on Linux
+	// memoryNeeded is the free memory in bytes to require: several times the databases of a full test run.
 	memoryNeeded = 4 << 30
 )
 
-// tableFolder returns a new folder for the tables of tests: in memory, where each new table costs a tenth of what it
-// costs on a disk, else work.
+// tableFolder returns the folder for the tables of tests: a new one in memory if enough is free, where creating a table
+// takes a tenth of the time on disk, else work.
 func tableFolder(work string) string {
 	removeAbandoned()
 	if free(memory) < memoryNeeded {
@@ -27,9 +27,9 @@ func tableFolder(work string) string {
 	return folder
 }
 
-// removeAbandoned removes the folders of processes that were killed before they could.
+// removeAbandoned removes the folders of processes that were killed before they removed theirs.
 func removeAbandoned() {
-	folders, _ := filepath.Glob(filepath.Join(memory, "labengines-*-*")) // the pattern is valid
+	folders, _ := filepath.Glob(filepath.Join(memory, "labengines-*-*")) // Glob fails only for a malformed pattern
 	for _, folder := range folders {
 		var pid int
 		if _, err := fmt.Sscanf(filepath.Base(folder), "labengines-%d-", &pid); err == nil && syscall.Kill(pid, 0) != nil {
@@ -38,7 +38,7 @@ func removeAbandoned() {
 	}
 }
 
-// free returns how many bytes fit on the file system of a folder, 0 when there is no such folder.
+// free returns the free bytes on the file system of a folder, or 0 without such a folder.
 func free(folder string) uint64 {
 	var at syscall.Statfs_t
 	if err := syscall.Statfs(folder, &at); err != nil {

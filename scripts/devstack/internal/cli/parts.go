@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
 )
 
-// parts are the verbs that are one part alone: the process behind the engine "mongo", and what a cluster for trial runs
-// of this program.
+// parts are the verbs that run as one process of their own: the document store of a stack, and what a cluster for trial
+// runs needs from this program.
 var parts = map[string]part{
 	"document-store": withData(engines.ServeDocumentStore),
 	"objects":        withData(engines.ServeObjects),
@@ -39,7 +39,7 @@ func withData(serve func(ctx context.Context, listen, data string) error) part {
 	}
 }
 
-// serveDemo: the engines are those of the environment, as in settings, and no repository is needed.
+// serveDemo fills engines that the environment names, with the variables of package settings. It needs no repository.
 func serveDemo(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
 	flags.SetOutput(stderr)

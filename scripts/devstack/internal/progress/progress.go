@@ -1,4 +1,4 @@
-// Package progress owns how devstack shows that long work continues.
+// Package progress writes lines that show that long work continues.
 package progress
 
 import (
@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Every writes a line to out at each interval until stop is called. stop returns when nothing is written any more.
+// Every writes line() to out at each interval until stop is called. No write follows after stop has returned.
 func Every(interval time.Duration, out io.Writer, line func() string) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {

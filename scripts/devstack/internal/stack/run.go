@@ -74,7 +74,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	fmt.Fprintf(c.Out, "ready in %.1f s\n\n", c.Now().Sub(begin).Seconds())
 	r.printSummary()
-	if err := endpoints.Write(r.Settings.Dir, r.endpoints()); err != nil { // written last, because its readers rely on everything being ready
+	if err := endpoints.Write(r.Settings.Dir, r.endpoints()); err != nil { // last: readers rely on all parts being ready
 		return err
 	}
 	if r.Settings.Day {

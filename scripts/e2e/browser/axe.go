@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// axe is loaded once per test binary.
+// axe loads the script once per test binary.
 var axe = sync.OnceValues(func() ([]byte, error) {
 	const script = "node_modules/axe-core/axe.min.js"
 	folder, err := filepath.Abs("../tools/axe")
-	if _, missing := os.Stat(folder); err == nil && missing != nil { // the test runs in a subfolder
+	if _, missing := os.Stat(folder); err == nil && missing != nil { // the test's folder is one level deeper
 		folder, err = filepath.Abs("../../tools/axe")
 	}
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package browser finds the browser for the tests of pages.
+// Package browser drives a browser in the tests of pages.
 package browser
 
 import (
@@ -14,7 +14,8 @@ import (
 
 const installTimeout = 5 * time.Minute
 
-// Open starts the browser with an empty profile, until the test ends, and returns the context of its first tab.
+// Open starts the browser with an empty profile and returns the context of its first tab. The browser ends with the
+// test.
 func Open(t *testing.T) context.Context {
 	t.Helper()
 	options := []chromedp.ExecAllocatorOption{

@@ -36,7 +36,7 @@ func Visit(t *testing.T, address, session string) *Page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not by Do: the browser runs as long as the context of its first step.
+	// Not by p.Do: the browser runs as long as the context of its first step.
 	if err := chromedp.Do(p.Ctx, Command(network.Enable, network.EnableParams{})); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func (p *Page) request(address, own string) {
 
 // Clean returns the errors so far and the requests to other hosts, and clears both lists.
 func (p *Page) Clean() (errors, foreign []string) {
-	p.Eval("1") // waits until earlier events were recorded
+	p.Eval("1") // all earlier events have been recorded when it returns
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	errors, foreign = p.errors, p.foreign
@@ -107,14 +107,14 @@ func (p *Page) Press(keys ...string) {
 	}
 }
 
-// Fill types into a field like a user, with its events.
+// Fill sets the value of the field with the id and dispatches the event, as typing would.
 func (p *Page) Fill(id, event, value string) {
 	p.T.Helper()
 	p.Eval(fmt.Sprintf(`(() => { const e = document.getElementById(%q); e.value = %q; e.dispatchEvent(new Event(%q, {bubbles: true})); })()`,
 		id, value, event))
 }
 
-// Eval returns the text of a JavaScript expression.
+// Eval returns the value of a JavaScript expression as text.
 func (p *Page) Eval(expression string) string {
 	p.T.Helper()
 	text, err := p.read(expression)
@@ -122,7 +122,7 @@ func (p *Page) Eval(expression string) string {
 	return text
 }
 
-// read is Eval for a page that may be loading another one, when nothing can be read.
+// read is like Eval, but returns an error while the page is loading another one.
 func (p *Page) read(expression string) (string, error) {
 	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-const leastPicture = 5000 // bytes; an empty page has fewer
+const leastPicture = 5000 // in bytes; the picture of an empty page is smaller
 
 // Screenshot stores a picture of the whole page of ctx in LAB_DIR/screenshots, for people to see.
 func Screenshot(ctx context.Context, t *testing.T, name string) {

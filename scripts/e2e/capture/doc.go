@@ -1,3 +1,3 @@
-// Package capture proves the change-capture pipeline: a seeded workload on a platform of real engines, faults in every
-// part of it, and an oracle that compares the index with the tables once all changes have arrived.
+// Package capture tests change capture on a platform with real engines: a seeded workload, faults in every part of the
+// pipeline, and a comparison of the index with the tables once all changes have arrived.
 package capture

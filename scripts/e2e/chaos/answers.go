@@ -13,7 +13,7 @@ import (
 // answerWithin is the maximum time of a response: the ten seconds of a request, plus time for a busy machine.
 const answerWithin = 15 * time.Second
 
-// answers is a transport that records the responses to callers.
+// answers is a transport that records the responses to callers, and compares them with the API document.
 type answers struct {
 	*conformance.Recorder // compares with the API document
 	plain                 http.RoundTripper
@@ -29,7 +29,7 @@ type answers struct {
 // answer is an outcome; Status 0 means no response.
 type answer struct {
 	Status int
-	Broken bool // something was broken, or had been within the time to recover
+	Broken bool // a fault was active, or had ended less than the time to recover ago
 }
 
 // timed is the duration of a response and the time of its request.

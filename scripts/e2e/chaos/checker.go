@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// checker checks whether promises are kept, by the public paths and by queries of the stores. It shares no code with
-// the services.
+// checker checks whether promises are kept, with requests to the public paths and queries of the stores. It shares no
+// code with the services.
 type checker struct {
 	people  *people
 	store   *sql.DB
 	objects string                              // the folder of the object store
-	quiet   func(since time.Time) time.Duration // returns how long nothing was broken since a time
+	quiet   func(since time.Time) time.Duration // returns how long no fault was active since a time
 	say     func(string, ...any)
 
-	// Of the current round.
-	notices map[int64][]int64 // of a critical result, not of what followed, by bill
-	inbox   map[int64]bool    // by notification: whether it was read
+	// State of the current round.
+	notices map[int64][]int64 // ids of first notices of critical results, by bill
+	inbox   map[int64]bool    // whether a notification was read, by id
 
-	doubtful sync.Map // jobs whose delivery is unknown
+	doubtful sync.Map // ids of jobs in state unknown
 
 	mu         sync.Mutex
 	violations []string // guarded by mu
@@ -113,7 +113,7 @@ func (c *checker) takeInbox(ctx context.Context) {
 
 // last waits until every promise is kept or late, then checks every promise again: nothing may be lost later.
 func (c *checker) last(ctx context.Context) {
-	_ = until(ctx, 2*time.Minute, "every promise", func(ctx context.Context) error { // the rest is reported below
+	_ = until(ctx, 2*time.Minute, "every promise", func(ctx context.Context) error { // open promises are reported below
 		c.round(ctx, c.people.ledger.open())
 		if left := c.people.ledger.those(func(p *promise) bool { return p.keptAt.IsZero() && !p.late }); len(left) > 0 {
 			return fmt.Errorf("%d are left", len(left))

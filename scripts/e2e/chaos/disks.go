@@ -11,12 +11,11 @@ import (
 	"syscall"
 )
 
-// smallDisks are the sizes of the file systems for what writes to a disk of its own. Mounting them needs the right to
-// mount.
+// smallDisks maps what gets a disk of its own to the size of its file system. Mounting requires root.
 var smallDisks = map[string]string{"objects": "64m", "redis": "96m", "mysql": "900m"}
 
-// shrinkDisks moves folders to file systems that can be filled. Without the right to mount, no folder is moved and no
-// disk is filled.
+// shrinkDisks moves folders to file systems small enough to be filled. Without root it moves none, and no disk is
+// filled.
 func (p *platform) shrinkDisks() error {
 	if os.Geteuid() != 0 {
 		return nil

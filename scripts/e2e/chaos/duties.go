@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// duty is what must become true after an acknowledgement.
+// duty is a condition that must become true after an acknowledgement.
 type duty struct {
 	says   string
 	within time.Duration
@@ -153,7 +153,7 @@ func (c *checker) hasArrived(_ context.Context, p *promise) error {
 	return nil
 }
 
-// sums checks that both bills add up to 560.00, the amount of every bill of the day.
+// sums checks that the two bills of a split add up to 560.00, the amount of every bill of the simulation.
 func (c *checker) sums(ctx context.Context, p *promise) error {
 	var splits int
 	var bills, tests string
@@ -169,7 +169,7 @@ func (c *checker) sums(ctx context.Context, p *promise) error {
 	return nil
 }
 
-// isLinked compares the object that the report names with the uploaded one, unless a later save was linked.
+// isLinked checks that the object that the report names equals the uploaded one, unless a later save was linked.
 func (c *checker) isLinked(ctx context.Context, p *promise) error {
 	var linked, revision int64
 	if err := c.store.QueryRowContext(ctx, `SELECT s.revision, r.revision FROM external_edit_session s

@@ -33,7 +33,7 @@ func failover(p *platform, _ string) (begin, end func(context.Context) error) {
 	}
 }
 
-// withReplicas returns the databases that can be copied by their binary log alone: MariaDB.
+// withReplicas returns the databases that can be copied through their binary log only, which is MariaDB.
 func (p *platform) withReplicas() []string {
 	if argv := p.Endpoints.Commands["mysql"]; len(argv) == 0 || !strings.Contains(argv[0], "mariadbd") {
 		return nil

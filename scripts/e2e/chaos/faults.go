@@ -22,7 +22,7 @@ import (
 type fault struct {
 	class, target string
 	hold          time.Duration
-	ready         func(context.Context) error // waits for what the fault needs; may be nil
+	ready         func(context.Context) error // waits for the precondition of the fault; may be nil
 	begin, end    func(context.Context) error
 }
 
@@ -37,7 +37,7 @@ func (f fault) String() string {
 type class struct {
 	name, says string
 	targets    func(*platform) []string
-	least      time.Duration // a fault lasts between this and twice this
+	least      time.Duration // a fault lasts from least to twice this time
 	do         func(*platform, string) (begin, end func(context.Context) error)
 }
 
@@ -88,13 +88,13 @@ func (p *platform) chosen(names string) (list []class, err error) {
 	return list, nil
 }
 
-// draws returns faults without end: every class once before any class a second time.
+// draws is an endless sequence of faults. Every class occurs once before any class occurs a second time.
 type draws struct {
 	*rand.Rand
 	p     *platform
 	all   []class
 	queue []class
-	spare []fault // drawn and postponed
+	spare []fault // faults that were drawn and postponed
 }
 
 // next returns one fault, or sometimes two different ones at once.
@@ -160,16 +160,16 @@ func fullDisk(p *platform, name string) (begin, end func(context.Context) error)
 	return func(context.Context) error { return fill(folder) }, func(context.Context) error {
 		err := os.Remove(filepath.Join(folder, filler))
 		if slices.Contains(p.engines, name) && syscall.Kill(p.PID(name), 0) != nil {
-			return errors.Join(err, p.Start(name, nil)) // it ended by itself and is started like a kubelet does
+			return errors.Join(err, p.Start(name, nil)) // it has ended by itself and is started as a kubelet would
 		}
 		return err
 	}
 }
 
-// library sets another time for a process; it is in the Debian package faketime.
+// library is the file of the Debian package faketime that changes the time of a process.
 const library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
-// ahead is the error of a wrong clock.
+// ahead is how far the clock is wrong.
 const ahead = time.Minute
 
 func (p *platform) skewable() []string {
@@ -211,8 +211,9 @@ func (p *platform) replaceAll(ctx context.Context) error {
 	return nil
 }
 
-// rotation goes to new secrets as far as the laboratory's core still signs with the old ones, and back. The database
-// gets a second user, since there one password cannot be old and new.
+// rotation replaces all secrets in two steps, and restores them at the end. Tokens of the simulated core, which signs
+// with the old secrets, stay valid. The database gets a second user, because a password cannot have an old and a new
+// value at once.
 func rotation(p *platform, _ string) (begin, end func(context.Context) error) {
 	before := map[string]map[string]string{}
 	for service, environ := range p.Endpoints.Environ {

@@ -15,17 +15,17 @@ type promise struct {
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`
 	Must   string    `json:"must"`   // a key of duties
-	Within float64   `json:"within"` // seconds, of the time in which nothing is broken
+	Within float64   `json:"within"` // seconds without an active fault
 	day.Deed
 	Save *save `json:"save,omitempty"`
 	Note int64 `json:"note,omitempty"` // the id of a notification
 
-	keptAt  time.Time // when it was found to be kept; guarded by the ledger's mutex
-	late    bool      // as above
-	problem string    // why it was not kept at the last check; as above
+	keptAt  time.Time // when a check found it kept; guarded by the ledger's mutex
+	late    bool      // not kept in time; guarded by the ledger's mutex
+	problem string    // result of the last check; guarded by the ledger's mutex
 }
 
-// from returns when its time begins to run if nothing is broken.
+// from returns when the promise's time begins to run, provided no fault is active.
 func (p *promise) from() time.Time {
 	if p.NotBefore.After(p.At) {
 		return p.NotBefore
@@ -33,7 +33,7 @@ func (p *promise) from() time.Time {
 	return p.At
 }
 
-// ledger keeps promises outside the platform: a line is on the disk before anything else happens.
+// ledger stores promises outside the platform. It writes each one to the disk before the run continues.
 type ledger struct {
 	mu       sync.Mutex
 	file     *os.File
@@ -65,7 +65,7 @@ func (l *ledger) promised(must string, p promise) (number int) {
 	return p.Number
 }
 
-// open returns the promises that were not found to be kept yet.
+// open returns the promises that no check has found kept yet.
 func (l *ledger) open() []*promise {
 	return l.those(func(p *promise) bool { return p.keptAt.IsZero() })
 }
@@ -82,7 +82,7 @@ func (l *ledger) those(match func(*promise) bool) []*promise {
 	return list
 }
 
-// settle stores the result of a check of a promise: it is late if its time is over and it is not kept.
+// settle stores the result of a check of a promise. A promise whose time is over and that is not kept is late.
 func (l *ledger) settle(p *promise, problem error, over bool) (newlyLate bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +102,7 @@ type kind struct {
 	Within          time.Duration
 	Promised, Kept  int
 	Late            int
-	Median, Longest time.Duration // times until they were kept, whatever was broken meanwhile
+	Median, Longest time.Duration // times until they were kept, including times of faults
 }
 
 func (l *ledger) kinds() []kind {

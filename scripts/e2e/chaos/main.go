@@ -44,7 +44,8 @@ func command() int {
 	return min(len(f.Violations), 1)
 }
 
-// publish writes the figures of the run into their part of the page, if there is one, and prints those of a quiet run.
+// publish writes the figures of the run into their part of the page, if the page has one, and prints those of a quiet
+// run.
 func (r *run) publish(file string) (figures, error) {
 	switch {
 	case r.quiet:

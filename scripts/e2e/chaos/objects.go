@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// serveObjects starts an S3 object store over the folder of objects, with a link before it.
+// serveObjects starts an S3 object store that serves the folder of objects, behind a link.
 func (p *platform) serveObjects() error {
 	base, err := endpoints.FreeBase()
 	if err != nil {

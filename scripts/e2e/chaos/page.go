@@ -54,7 +54,7 @@ type figures struct {
 	Tally                                 day.Tally
 	Promised, Kept, Late                  int
 	Hooks, HooksTwice, Answered, Doubtful int
-	Broken, Quiet                         string // unsuccessful responses: while something was broken, otherwise
+	Broken, Quiet                         string // unsuccessful responses during faults, and at other times
 	Slowest, Warm                         time.Duration
 	Recovered, Violations                 []string
 	Classes                               []classFigures
@@ -69,7 +69,7 @@ type classFigures struct {
 	Refusals        string
 }
 
-// rise is the service whose figure rose most.
+// rise is the service whose figure rose the most.
 type rise struct {
 	Service     string
 	First, Last float64
@@ -113,7 +113,7 @@ func (r *run) figures() figures {
 		f.Faults += len(h.Faults)
 		f.Slowest = max(f.Slowest, h.Recovery)
 	}
-	refusals := map[bool]map[int]int{true: {}, false: {}} // by whether something was broken, then by status
+	refusals := map[bool]map[int]int{true: {}, false: {}} // by whether a fault was active, then by status
 	for a, n := range r.answers.counts {
 		if f.Answered += n; a.Status != http.StatusOK {
 			refusals[a.Broken][a.Status] += n

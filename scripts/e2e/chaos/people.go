@@ -17,13 +17,13 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/day"
 )
 
-// Logins of the demo: of its laboratory, and of another one.
+// Users of the demo: of its laboratory, and of another one.
 const (
 	labUser   = "demo-lab-user"
 	otherUser = "demo-second-lab-user"
 )
 
-// people simulate what the simulated day leaves out: they save documents, read notifications and send webhooks.
+// people simulate the users that the simulated day lacks: they save documents, read notifications and send webhooks.
 type people struct {
 	gateway   string
 	client    *http.Client
@@ -33,7 +33,7 @@ type people struct {
 	documents int           // used by the editing goroutine only
 }
 
-// ask sends a request and decodes a response 200 into out, unless that is nil.
+// ask sends a request and decodes a response 200 into out, unless out is nil.
 func (p *people) ask(ctx context.Context, login, method, path string, body, out any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *people) send(ctx context.Context, method, path string, header http.Head
 	return json.Unmarshal(answer, out)
 }
 
-// search returns the patients and samples that are found.
+// search returns the ids of the patients and samples that a search finds.
 func (p *people) search(ctx context.Context, login, text string) (ids []int64, samples []string, err error) {
 	var answer struct {
 		Results []struct {
@@ -101,7 +101,7 @@ func (p *people) work(ctx context.Context) {
 	all.Wait()
 }
 
-// every calls do repeatedly; a failed call was not acknowledged and promises nothing.
+// every calls do repeatedly until ctx ends. A failed call creates no promise, because nothing was acknowledged.
 func every(ctx context.Context, pause time.Duration, do func(context.Context) error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()

@@ -27,7 +27,7 @@ var settings = []string{
 	"CALLOUT_SWEEP_INTERVAL=5s", "CALLOUT_SWEEP_SETTLED=20s",
 }
 
-// platform is a whole platform whose engines and services are connected by links that can be broken.
+// platform is a complete platform whose engines and services are connected by links that can be broken.
 type platform struct {
 	*sandbox.Sandbox
 	links    map[string]*netfault.Link // by the engine or service behind the link
@@ -36,13 +36,13 @@ type platform struct {
 	engines  []string
 
 	primary    string         // of the database
-	core       *netfault.Link // never broken: for the laboratory's core and the checker
-	replica    *replica       // the last one
-	generation int            // how many there were
+	core       *netfault.Link // never broken: used by the simulated core and the checker
+	replica    *replica       // the current one
+	generation int            // number of replicas so far
 }
 
-// start starts a platform; remove ends it. A platform in which nothing will be broken has no small disks, an idle one
-// has links that close idle connections, and one that is measured has no links.
+// start starts a platform; remove ends it. A platform without faults has no small disks, an idle one has links that
+// close idle connections, and one whose speed is measured has no links.
 func start(ctx context.Context, o options) (*platform, error) {
 	broker, err := netfault.Listen()
 	if err != nil {
@@ -94,9 +94,8 @@ func (p *platform) remove() {
 	p.unmount()
 }
 
-// linkAll puts a link before every engine and, for its callers, before every service, into the settings of all
-// services; the links are used from the next start on. Links close connections that are idle for the given time, unless
-// it is 0.
+// linkAll puts a link before every engine and service, and its address into the settings of all services. The links are
+// used from the next start on. They close connections that are idle for the given time, unless it is 0.
 func (p *platform) linkAll(idle time.Duration) error {
 	behind := map[string]string{"redis": p.Endpoints.RedisAddr}
 	database, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
@@ -135,7 +134,7 @@ func (p *platform) linkAll(idle time.Duration) error {
 	return nil
 }
 
-// reroute replaces an address in settings. A port without a host is that of an engine, unless the service itself
+// reroute replaces an address in settings. A port without a host belongs to an engine, unless the service itself
 // listens on it.
 func reroute(environ map[string]string, address string, l *netfault.Link) {
 	_, port, _ := net.SplitHostPort(address)
@@ -204,7 +203,7 @@ func (p *platform) adminURL(service string) string {
 	return "http://" + service + ".has.no.admin.port"
 }
 
-// operator is the client for everything but the API.
+// operator is the HTTP client for requests that are not part of the API.
 var operator = &http.Client{Timeout: 3 * time.Second}
 
 func (p *platform) fetch(ctx context.Context, address string) (string, error) {
@@ -236,7 +235,7 @@ func until(ctx context.Context, limit time.Duration, what string, check func(con
 		if err == nil {
 			return nil
 		}
-		if wrong == nil || ctx.Err() == nil { // a check that was cancelled at the end proves nothing
+		if wrong == nil || ctx.Err() == nil { // an error after the cancellation proves nothing
 			wrong = err
 		}
 		select {

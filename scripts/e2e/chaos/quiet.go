@@ -18,14 +18,14 @@ import (
 
 const (
 	// idleLimit is the time after which the links close idle connections. Servers, brokers and firewalls do so after
-	// minutes or hours: with it a run of minutes shows what hours would. It is longer than the 20 seconds after which the
-	// product closes them.
+	// minutes or hours; with it a run of minutes shows the effects of hours. It is longer than the 20 seconds after which
+	// the platform itself closes them.
 	idleLimit  = 30 * time.Second
 	watchPause = 10 * time.Second
 	workPause  = time.Minute
 )
 
-// quietSettings let no report's deadline pass within the run, because no one calls.
+// quietSettings make the deadline of every report later than the end of the run, because no one calls.
 var quietSettings = []string{"LAB_PIPELINE=on", "CALLOUT_ESCALATE_AFTER=24h"}
 
 func (o options) settings() []string {
@@ -49,10 +49,10 @@ type watch struct {
 	open   map[string][]sample       // connections, by the engine or service behind the link
 	levels map[string][]prometheus.Line
 	alerts []prometheus.Line
-	short  time.Duration // the time in which something waited for a processor of this machine
+	short  time.Duration // time in which a process waited for a CPU of this machine
 }
 
-// beQuiet watches the platform for the time of the run: half of it without work, then with a request a minute to
+// beQuiet watches the platform for the time of the run: half of it without requests, then with a request a minute to
 // each area.
 func (r *run) beQuiet(ctx context.Context) error {
 	r.watch.wrong, r.watch.open = map[string]map[string]int{}, map[string][]sample{}
@@ -84,7 +84,7 @@ func (r *run) beQuiet(ctx context.Context) error {
 	return err
 }
 
-// pressure returns how long something on this machine has waited for a processor since its start; 0 if unknown.
+// pressure returns how long some process has waited for a CPU since the start of this machine; 0 if unknown.
 func pressure() time.Duration {
 	text, _ := os.ReadFile("/proc/pressure/cpu")
 	_, total, _ := strings.Cut(string(text), "total=")

@@ -40,13 +40,13 @@ type sample struct {
 type quietFigures struct {
 	figures
 	Looks     int
-	Short     float64 // percent of the time in which a processor was short
+	Short     float64 // percent of the time in which a process waited for a CPU
 	Idle      time.Duration
 	Floors    string
-	Processes []stillProcess // only those with a finding
+	Processes []stillProcess // the processes with a finding
 	Alerts    []alertFigure
-	Levels    []level // only levels that rose by shownRise of the allowed increase
-	Still     int     // number of levels that did not
+	Levels    []level // levels that rose by shownRise of the allowed increase
+	Still     int     // number of the other levels
 }
 
 // stillProcess holds the health responses of a process.
@@ -176,7 +176,7 @@ func levelOf(name string, samples []sample, whole time.Duration, floor float64) 
 		}
 		from, to := slices.Min(before), slices.Min(after)
 		l.Halves[half] = to - from
-		l.Grows = to > from+maxPart*from+floor // the last one counts
+		l.Grows = to > from+maxPart*from+floor // the last comparison counts
 	}
 	return l
 }

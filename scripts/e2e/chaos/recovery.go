@@ -14,9 +14,9 @@ import (
 
 const (
 	recoverWithin = 30 * time.Second
-	// MariaDB checks once a minute whether there is space again.
+	// MariaDB checks for free space once a minute
 	recoverFromFullDatabase = 75 * time.Second
-	giveUpAfter             = 2 * time.Minute // time limit for a recovery that is late already
+	giveUpAfter             = 2 * time.Minute // time limit for a recovery that is already late
 )
 
 // recovery is the time from the end of a fault until each probe succeeded again.
@@ -26,7 +26,7 @@ type recovery struct {
 	err  error
 }
 
-// probes are what people and programs need of a recovered platform, at least one per area.
+// probes returns a request for each function that must work on a recovered platform, at least one per area.
 func (r *run) probes() map[string]func(context.Context) error {
 	get := func(path string) func(context.Context) error {
 		return func(ctx context.Context) error { return r.people.ask(ctx, labUser, http.MethodGet, path, nil, nil) }
@@ -60,8 +60,8 @@ func (r *run) hookArrives(ctx context.Context) error {
 	})
 }
 
-// patientIsFound registers a patient and searches for this patient until found. A cancelled attempt may have registered
-// one too, so each has a telephone number of its own.
+// patientIsFound registers a patient and searches until the patient is found. Each patient has a phone number of its
+// own, because a cancelled attempt may have registered one, too.
 func (r *run) patientIsFound() func(context.Context) error {
 	var contact string
 	var id int64

@@ -19,25 +19,26 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/day"
 )
 
-// options say what to break and for how long.
+// options are the settings of a run: which faults, and for how long.
 type options struct {
 	minutes float64
 	seed    uint64
 	faults  string
-	// patients of earlier days; if above 0 nothing is broken, and growth is measured
+	// patients of earlier days; above 0 the run has no faults and measures growth
 	patients int
 	// quiet watches an idle platform: a process that reports itself dead, an alert or growth is a violation.
 	quiet  bool
 	charts string // the folder of the charts, whose alerts are evaluated when quiet is set
 	out    io.Writer
-	living func(*run) // called once the simulation runs, before anything is broken; may be nil
+	living func(*run) // called once the simulation runs, before the first fault; may be nil
 }
 
 const (
 	pace   = 60               // simulated minutes per minute
 	warmUp = 15 * time.Second // time before the first fault
 	rest   = 6 * time.Second  // after each recovery
-	// critical is the share of patients with a critical value: higher than in reality, so that much could be lost.
+	// critical is the share of patients with a critical value. It is higher than in reality, so that faults meet many of
+	// them.
 	critical = 0.2
 )
 
@@ -45,7 +46,7 @@ const (
 type happening struct {
 	Faults   []fault
 	Recovery time.Duration
-	Last     string      // the probe that recovered last
+	Last     string      // the probe that succeeded last
 	Refusals map[int]int // by status
 }
 
@@ -54,7 +55,7 @@ type run struct {
 	options
 	*platform
 	begin    time.Time
-	commit   string // of the running code
+	commit   string // commit of the running code
 	people   *people
 	answers  *answers
 	check    *checker
@@ -68,11 +69,11 @@ type run struct {
 
 	mu     sync.Mutex
 	broken []fault   // guarded by mu
-	spans  []span    // times in which nothing was broken, the last one without an end; guarded by mu
+	spans  []span    // times without a fault, the last one open; guarded by mu
 	clocks time.Time // when a clock was last set; guarded by mu
 }
 
-// span is a time in which nothing was broken.
+// span is a time without a fault.
 type span struct{ from, to time.Time }
 
 // perform executes a whole run.
@@ -124,7 +125,7 @@ func (r *run) keepLogs() {
 	r.say("the logs are kept in %s", kept)
 }
 
-// prepare opens what reads the platform and works on it.
+// prepare opens the stores and creates the checker and the simulated users.
 func (r *run) prepare() error {
 	var err error
 	if r.answers, err = newAnswers(r.whatIsBroken); err != nil {
@@ -157,7 +158,7 @@ func openStore(dsn string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// live runs the simulation, breaks things, and checks all promises at the end.
+// live runs the simulation, causes faults, and checks all promises at the end.
 func (r *run) live(ctx context.Context, kinds []class) {
 	working, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -204,7 +205,7 @@ func (r *run) breakThings(ctx context.Context, kinds []class) {
 	}
 }
 
-// happen causes faults, ends them and waits until the platform has recovered.
+// happen causes faults, ends them, and waits until the platform has recovered.
 func (r *run) happen(ctx context.Context, faults []fault) happening {
 	for _, f := range faults {
 		if f.ready != nil {
@@ -279,8 +280,8 @@ func (r *run) whatIsBroken() []fault {
 	return r.broken
 }
 
-// quietSince returns for how long nothing was broken since a time. Promises that were open when a clock was set back
-// wait longer by the error of the clock.
+// quietSince returns for how long no fault was active since a time. Promises that were open when a clock was set back
+// get more time, by the error of the clock.
 func (r *run) quietSince(from time.Time) (quiet time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

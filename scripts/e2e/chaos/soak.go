@@ -23,7 +23,8 @@ import (
 //go:embed soak.md
 var soakText string
 
-// window is the share of a soak that is compared with the one before it: of an hour, one simulated day.
+// window is the share of a soak that is compared with an equal share directly before it. Of an hour, it is one
+// simulated day.
 const window = 0.4
 
 // sampleEvery is how often levels are read.
@@ -31,8 +32,8 @@ const sampleEvery = 15 * time.Second
 
 // soak holds the measurements of a run in which nothing is broken.
 type soak struct {
-	levels        [2]map[string][]float64 // of each window
-	kept          []map[string]float64    // at the windows' three bounds
+	levels        [2]map[string][]float64 // values of each window
+	kept          []map[string]float64    // at the three bounds of the windows
 	first, second time.Time
 }
 
@@ -70,7 +71,7 @@ func (r *run) measure(ctx context.Context) {
 	}
 }
 
-// levels returns the figures that must stay the same.
+// levels returns the figures that must not grow.
 func (r *run) levels(ctx context.Context) map[string]float64 {
 	all := map[string]float64{}
 	for _, v := range r.vitals(ctx) {
@@ -92,7 +93,7 @@ func residentMemory(pid int) float64 {
 	return pages * float64(os.Getpagesize())
 }
 
-// whatIsKept returns the rows, keys and bytes that work leaves behind.
+// whatIsKept returns the numbers of rows and keys and the bytes that work leaves behind.
 func (r *run) whatIsKept(ctx context.Context) map[string]float64 {
 	all := map[string]float64{}
 	client := redis.NewClient(&redis.Options{Addr: r.Endpoints.RedisAddr})

@@ -13,14 +13,14 @@ import (
 const (
 	maxPart, maxMemory, maxCount = 0.05, 6 << 20, 10
 	maxFaster, maxKept, maxBytes = 1.25, 100, 2 << 20
-	// Engines rewrite their data from time to time, and reserve space.
+	// Engines rewrite their data at times, and reserve space.
 	maxData            = 32 << 20
 	maxMedian  float64 = 1.5
 	moreMedian         = 5 * time.Millisecond
 )
 
-// The page shows what rose by more than this part of what was there and this part of what is allowed, and what became
-// slower; the rest is counted.
+// The page shows figures that rose by more than this part of their value and this part of the allowed increase, and
+// operations that became slower. It only counts the others.
 const (
 	shownRise           = 0.1
 	shownMedian float64 = 1.25
@@ -32,11 +32,11 @@ type soakFigures struct {
 	Patients, Samples int
 	Window            float64 // minutes
 	Floors            string
-	Levels, Grown     []growth           // figures that rise, and all data of engines
+	Levels, Grown     []growth           // rising figures, and the data of all engines
 	Operations        []operationFigures // operations that became slower by shownMedian
-	Steady, Even      int                // numbers of levels and kept things that are not shown
+	Steady, Even      int                // numbers of levels and stored things that are not shown
 	Measured          int                // number of operations
-	Median, Most      operationFigures   // the slowest by median and by p99 in the last window
+	Median, Most      operationFigures   // the slowest ones in the last window, by median and by p99
 }
 
 const dataOf = "bytes of the data" // of an engine

@@ -11,11 +11,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/previous"
 )
 
-// notUpgraded are not replaced by their predecessors: their index has a schema of its own, which goes forward by a
-// rebuild.
+// notUpgraded are services that are not replaced by their previous version, because the schema of their index changes
+// by a rebuild and only forward.
 var notUpgraded = []string{"cdc", "search"}
 
-// upgrade goes back to the previous version, service by service, and comes to the present one in the same way.
+// upgrade replaces all services by their previous version, one by one, and at the end by the current one.
 func upgrade(p *platform, _ string) (begin, end func(context.Context) error) {
 	roll := func(command func(service string) []string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -55,7 +55,7 @@ func (p *platform) buildPrevious(ctx context.Context) error {
 	return os.Rename(building, p.previousBinaries())
 }
 
-// mixesReleases reports whether binaries of the previous version may answer, which have another API document.
+// mixesReleases reports whether a fault lets binaries of the previous version respond, which have another API document.
 func mixesReleases(faults []fault) bool {
 	return slices.ContainsFunc(faults, func(f fault) bool { return strings.HasPrefix(f.class, "upgrade") })
 }

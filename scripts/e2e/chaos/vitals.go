@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// vitals are a service's figures about its process.
+// vitals are the metrics of a service about its process.
 type vitals struct {
 	Service            string
 	Memory, Goroutines float64
-	Files              float64 // open ones
+	Files              float64 // open files
 }
 
 func (p *platform) vitals(ctx context.Context) (list []vitals) {
@@ -27,7 +27,7 @@ func (p *platform) vitals(ctx context.Context) (list []vitals) {
 	return list
 }
 
-// deadLetters is how many changes the running change capture could not process.
+// deadLetters returns the number of changes that the running change capture could not process.
 func (p *platform) deadLetters(ctx context.Context) float64 {
 	text, err := p.fetch(ctx, p.adminURL("cdc")+"/metrics")
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *platform) deadLetters(ctx context.Context) float64 {
 	return metric(text, "cdc_messages_dlq_total")
 }
 
-// metric is the sum of a metric's series.
+// metric returns the sum of the series of a metric in the text of /metrics.
 func metric(text, name string) (sum float64) {
 	for line := range strings.Lines(text) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")

@@ -1,6 +1,6 @@
-// Package conformance compares what goes over the wire in the black-box tests with the API document: every answer of a
-// documented operation must have a documented status and body, and every body that was accepted must be a documented
-// one.
+// Package conformance compares the requests and responses of the black-box tests with the API document. Every response
+// of a documented operation must have a documented status and body, and every body that a service accepted must be
+// documented.
 package conformance
 
 import (
@@ -22,23 +22,25 @@ import (
 	"github.com/labplatform/labplatform/proto/openapi"
 )
 
-// Tolerated is a header of requests whose bodies are accepted although the document does not offer their form: flags as
-// text, unknown names. It never leaves this program.
+// Tolerated is a request header that excludes the body from the comparison: services accept forms that the document
+// does not offer, such as flags as text and unknown names. The header is not sent.
 const Tolerated = "X-Test-Tolerated"
 
-// Recorder is a transport that compares.
+// Recorder is an HTTP transport that collects the differences between requests, responses and the API document. It is
+// safe for concurrent use.
 type Recorder struct {
 	next   http.RoundTripper
 	router routers.Router
 
 	mu       sync.Mutex
-	findings map[string]int // guarded by mu; how often
-	answers  map[string]int // guarded by mu; by operation and status
+	findings map[string]int // number of times, by text; guarded by mu
+	answers  map[string]int // number of responses by operation and status; guarded by mu
 }
 
 var _ http.RoundTripper = (*Recorder)(nil)
 
-// Wrap returns next with the comparison. An answer that does not conform is still handed on.
+// Wrap returns a transport that sends requests with next and compares them. It returns every response unchanged, also
+// one that differs from the document.
 func Wrap(next http.RoundTripper) (*Recorder, error) {
 	document, err := openapi3.NewLoader().LoadFromData(openapi.Document)
 	if err != nil {
@@ -75,7 +77,7 @@ func (r *Recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// bodyOf returns the body and leaves it to be read again; nothing of one that is streamed.
+// bodyOf returns a copy of the body, which can still be sent. It returns nil for a body that is streamed.
 func bodyOf(request *http.Request) ([]byte, error) {
 	if request.GetBody == nil {
 		return nil, nil
@@ -88,7 +90,8 @@ func bodyOf(request *http.Request) ([]byte, error) {
 	return io.ReadAll(body)
 }
 
-// documented finds the operation. The document writes paths without the trailing slash.
+// documented returns the operation of a request; ok is false if the document has none. The document's paths have no
+// trailing slash.
 func (r *Recorder) documented(request *http.Request, sent []byte) (*openapi3filter.RequestValidationInput, bool) {
 	copied := request.Clone(context.WithoutCancel(request.Context()))
 	copied.URL.Path = strings.TrimSuffix(copied.URL.Path, "/")
@@ -126,13 +129,13 @@ func (r *Recorder) compareAnswer(input *openapi3filter.RequestValidationInput, r
 		answer.SetBodyBytes(body)
 	}
 	if response.StatusCode == http.StatusMethodNotAllowed {
-		return nil // of a path, not of an operation
+		return nil // 405 belongs to a path, not to an operation
 	}
 	r.note(input, response.StatusCode, "the answer", openapi3filter.ValidateResponse(context.Background(), answer))
 	return nil
 }
 
-// compareRequest reads accepted bodies: the document must offer what the service takes and the tests show.
+// compareRequest compares a body that a service accepted with the document. Uploads are not compared.
 func (r *Recorder) compareRequest(input *openapi3filter.RequestValidationInput) {
 	kind, _, _ := mime.ParseMediaType(input.Request.Header.Get("Content-Type"))
 	if kind == "multipart/form-data" || input.Route.Operation.RequestBody == nil {
@@ -160,7 +163,7 @@ func (r *Recorder) count(in map[string]int, key string) {
 	in[key]++
 }
 
-// Report writes what did not conform, and returns the exit code of the tests: 1 if there is anything.
+// Report writes the differences and returns the exit code of the tests: 1 if there is a difference, otherwise 0.
 func (r *Recorder) Report(out io.Writer) int {
 	findings, answers := r.sorted(r.findings), r.sorted(r.answers)
 	for _, finding := range findings {

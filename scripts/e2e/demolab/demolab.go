@@ -1,5 +1,5 @@
-// Package demolab runs a platform of its own with the demo laboratory and without the pipeline, for tests that stop and
-// replace its parts, and asks it as one of the laboratory's users.
+// Package demolab runs a platform with the demo laboratory and without change capture, for tests that stop and replace
+// parts of it. Requests are sent with the session of the laboratory's user.
 package demolab
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// Platform is a running platform.
+// Platform is a running platform of one test.
 type Platform struct{ *sandbox.Sandbox }
 
-// Start runs a platform until the test ends, with other settings than usual.
+// Start starts a platform, with additional settings KEY=value, and waits until it is ready. It ends with the test.
 func Start(t *testing.T, others ...string) Platform {
 	t.Helper()
 	p, err := sandbox.Build(t.Context(), append([]string{"LAB_PIPELINE=off"}, others...)...)
@@ -34,7 +34,7 @@ func Start(t *testing.T, others ...string) Platform {
 	return Platform{p}
 }
 
-// Services returns the names of the services that run.
+// Services returns the sorted names of the running services.
 func (p Platform) Services() []string {
 	var names []string
 	for name, argv := range p.Endpoints.Commands {
@@ -48,7 +48,7 @@ func (p Platform) Services() []string {
 
 var client = &http.Client{Timeout: 20 * time.Second}
 
-// Ask returns the body of an answer 200.
+// Ask sends a JSON request to the gateway and returns the body of the response. Any status other than 200 is an error.
 func (p Platform) Ask(ctx context.Context, method, path, body string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, method, p.Endpoints.Gateway+path, bytes.NewBufferString(body))
 	if err != nil {
@@ -68,7 +68,7 @@ func (p Platform) Ask(ctx context.Context, method, path, body string) (string, e
 	return string(text), err
 }
 
-// MustAsk is Ask, and ends the test when there is no such answer.
+// MustAsk calls Ask and fails the test on an error.
 func (p Platform) MustAsk(t *testing.T, method, path, body string) string {
 	t.Helper()
 	answer, err := p.Ask(t.Context(), method, path, body)
@@ -78,11 +78,11 @@ func (p Platform) MustAsk(t *testing.T, method, path, body string) string {
 	return answer
 }
 
-// The report of the demo laboratory whose values Rerun finds critical.
+// Path of the reruns of the report that Rerun sends critical values for.
 const rerunPath = "/api-v3/sample-rerun/7001"
 
-// Rerun has values judged that are critical, and returns the reruns of their report once the automatic one is there: it
-// went through the outbox, the queue and a webhook.
+// Rerun sends critical values, and returns the reruns of their report once the automatic one is there. That rerun has
+// passed the outbox, the task queue and a webhook.
 func (p Platform) Rerun(t *testing.T) (reruns string) {
 	t.Helper()
 	p.MustAsk(t, http.MethodPost, rerunPath+"/auto",
@@ -96,7 +96,7 @@ func (p Platform) Rerun(t *testing.T) (reruns string) {
 	return reruns
 }
 
-// Reruns returns the reruns of the same report.
+// Reruns returns the reruns of the report that Rerun uses, as JSON.
 func (p Platform) Reruns(ctx context.Context) (string, error) {
 	return p.Ask(ctx, http.MethodGet, rerunPath, "")
 }

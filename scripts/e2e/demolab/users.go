@@ -10,7 +10,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// MakeUsers makes the database users of the handbook's file in the database that dsn names, all with one password.
+// MakeUsers creates the database users with the statements in a file of the operations handbook, in the database that
+// dsn names. All get the same password.
 func MakeUsers(ctx context.Context, dsn, file, password string) error {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package page writes docs/reliability.md: every program that measures writes its own part, and leaves the others.
+// Package page writes docs/reliability.md. Each program that measures something writes its own part and does not change
+// the others.
 package page
 
 import (
@@ -10,7 +11,8 @@ import (
 	"time"
 )
 
-// Text is a part of the page.
+// Text executes a template with figures and returns a part of the page. The template can use s (a duration in seconds),
+// ms (a duration in milliseconds) and mb (bytes in MiB).
 func Text(part, text string, figures any) (string, error) {
 	t, err := template.New(part).Funcs(template.FuncMap{
 		"s":  func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) },
@@ -27,7 +29,8 @@ func Text(part, text string, figures any) (string, error) {
 	return strings.TrimSpace(written.String()), nil
 }
 
-// Write replaces a part of the page at path: what stands between the comments of its name.
+// Write replaces a part of the page at path: the text between the two comments with the part's name. A page without
+// these comments is an error.
 func Write(path, part, text string, figures any) error {
 	written, err := Text(part, text, figures)
 	if err != nil {

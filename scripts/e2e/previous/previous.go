@@ -1,6 +1,6 @@
-// Package previous owns which commit upgrades are tested from, and its programs: the last tag before this commit,
-// without one the baseline, which is the newest commit that changed the file VERSION. That commit may be the present
-// one. The rule needs the history: a shallow clone has no baseline.
+// Package previous finds and builds the version that upgrades are tested from: the last tag before this commit, or,
+// without a tag, the newest commit that changed the file VERSION, which may be this one. The rule needs the whole
+// history, so it fails in a shallow clone.
 package previous
 
 import (
@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// ErrShallow is returned in a clone without the history that names the previous version.
+// ErrShallow is returned in a shallow clone, whose history does not reach the previous version.
 var ErrShallow = errors.New("this clone is shallow, so it does not have the previous version: git fetch --unshallow --tags")
 
-// Commit returns the commit of the previous version.
+// Commit returns the tag or the commit hash of the previous version.
 func Commit(ctx context.Context) (string, error) {
 	shallow, err := git(ctx, "rev-parse", "--is-shallow-repository")
 	if err != nil {
@@ -35,8 +35,8 @@ func Commit(ctx context.Context) (string, error) {
 	return commit, err
 }
 
-// Build builds the services' programs of a commit into a folder. The checkout is kept in the user's cache, because the
-// compiler's cache is by the path of the source: a second build of the same commit only links.
+// Build compiles the services' programs of a commit into a folder. The checkout stays in the user's cache folder: the
+// compiler's cache depends on the path of the source, so a second build of the same commit only links.
 func Build(ctx context.Context, commit, programs string, services []string) error {
 	source, err := checkout(ctx, commit)
 	if err != nil {
@@ -56,7 +56,7 @@ func Build(ctx context.Context, commit, programs string, services []string) erro
 	return err
 }
 
-// checkout returns a folder with the files of a commit. Several processes may call it at once.
+// checkout returns a folder with the files of a commit. Several processes may call it concurrently.
 func checkout(ctx context.Context, commit string) (string, error) {
 	root, err := git(ctx, "rev-parse", "--show-toplevel")
 	if err != nil {
@@ -99,7 +99,7 @@ func git(ctx context.Context, args ...string) (string, error) {
 	return run(exec.CommandContext(ctx, "git", args...))
 }
 
-// run returns what a command says; of one that fails, in the error.
+// run returns the output of a command, without surrounding space. The error of a failed command contains it.
 func run(cmd *exec.Cmd) (string, error) {
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package prometheus runs a real Prometheus, from Debian's package, beside a platform under test.
+// Package prometheus runs a real Prometheus, from Debian's package, against a platform under test.
 package prometheus
 
 import (
@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// Fetch unpacks Debian's prometheus and promtool into folder with the machine's own apt, and installs nothing.
+// Fetch downloads Debian's package of Prometheus with apt and unpacks prometheus and promtool into folder. It installs
+// nothing on the machine.
 func Fetch(ctx context.Context, folder string) error {
 	const script = `cd "$1" && apt-get -q -o APT::Sandbox::User="$(id -un)" download prometheus && dpkg -x prometheus_*.deb .`
 	out, err := exec.CommandContext(ctx, "bash", "-c", script, "fetch", folder).CombinedOutput()
@@ -25,10 +26,10 @@ func Fetch(ctx context.Context, folder string) error {
 	return nil
 }
 
-// Namespace is the one that all targets are scraped as being of.
+// Namespace is the value of the label namespace of every target.
 const Namespace = "lab"
 
-// Check has promtool check files of rules, and run the unit tests of tests.
+// Check checks files of rules with promtool, and runs the unit tests in the files tests. It returns promtool's output.
 func Check(ctx context.Context, folder string, rules []string, tests ...string) (string, error) {
 	var said strings.Builder
 	check, play := append([]string{"check", "rules"}, rules...), append([]string{"test", "rules"}, tests...)
@@ -42,13 +43,13 @@ func Check(ctx context.Context, folder string, rules []string, tests ...string) 
 	return said.String(), nil
 }
 
-// Server is a running Prometheus.
+// Server is a running Prometheus. Its caller must call Stop.
 type Server struct {
 	base string
 	cmd  *exec.Cmd
 }
 
-// Start scrapes targets, host:port by job, and evaluates the files of rules, each time that the pause is over.
+// Start scrapes the targets (host:port by job) and evaluates the files of rules, both once per pause.
 func Start(
 	ctx context.Context, folder string, rules []string, targets map[string]string, pause time.Duration,
 ) (*Server, error) {
@@ -72,9 +73,9 @@ func Start(
 	return &Server{base: "http://" + address, cmd: cmd}, nil
 }
 
-// Stop ends the process.
+// Stop kills the process and waits for its end.
 func (s *Server) Stop() {
-	_ = s.cmd.Process.Kill() // it holds nothing worth keeping
+	_ = s.cmd.Process.Kill() // its data is not used again
 	_ = s.cmd.Wait()
 }
 
@@ -91,10 +92,10 @@ func configuration(rules []string, targets map[string]string, pause time.Duratio
 	return out.String()
 }
 
-// client gives up on a server that hangs.
+// client stops waiting for a server that does not respond.
 var client = &http.Client{Timeout: 10 * time.Second}
 
-// Series returns how many series an expression has now.
+// Series returns the number of series that an expression currently has.
 func (s *Server) Series(ctx context.Context, expr string) (int, error) {
 	request, err := http.NewRequestWithContext(
 		ctx,

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Line is one series over time.
+// Line is the points of one series.
 type Line struct {
 	Labels map[string]string `json:"metric"`
 	Points []Point           `json:"values"`
 }
 
-// Point is a second and a value.
+// Point is a Unix time in seconds and a value.
 type Point [2]float64
 
-// UnmarshalJSON implements json.Unmarshaler: the value is text.
+// UnmarshalJSON parses [time, "value"]; Prometheus writes the value as text.
 func (p *Point) UnmarshalJSON(b []byte) error {
 	var at float64
 	var value string
@@ -34,7 +34,7 @@ func (p *Point) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Range returns the series of an expression over the last time, a point each second.
+// Range returns the series of an expression for the last period, with a point each second.
 func (s *Server) Range(ctx context.Context, expr string, last time.Duration) ([]Line, error) {
 	now := time.Now()
 	query := url.Values{

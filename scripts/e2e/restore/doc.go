@@ -1,3 +1,3 @@
-// Package restore tests commands of the operations handbook, word by word: it backs up a platform that runs, loses all
-// its data, restores it and counts; and it moves a laboratory from one platform to another.
+// Package restore runs commands of the operations handbook exactly as they are printed: it backs up a running platform,
+// deletes all its data, restores it and compares counts; and it moves a laboratory from one platform to another.
 package restore

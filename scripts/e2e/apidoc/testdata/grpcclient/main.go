@@ -1,4 +1,5 @@
-// Command grpcclient is a service of another repository: its code is generated from the archive of contracts.
+// Command grpcclient stands for a service of another repository. Its client code is generated from the archive of
+// contracts.
 package main
 
 import (

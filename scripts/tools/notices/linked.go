@@ -14,13 +14,13 @@ import (
 	"sync"
 )
 
-// module is what a program is linked from.
+// module is a Go module that a program is linked from.
 type module struct {
 	path, version string
-	folders       []string // with the packages that are linked, and the module's root, which is the first
+	folders       []string // the module's root, then the folders of the linked packages
 }
 
-// listed is the part of what go list prints that counts here.
+// listed holds the used fields of the output of go list.
 type listed struct {
 	Dir      string
 	Standard bool
@@ -30,8 +30,8 @@ type listed struct {
 	}
 }
 
-// linked returns the modules of a program on all platforms of the images, sorted by path; Go's standard library is one
-// of them.
+// linked returns the modules of a program on all platforms of the images, sorted by path. Go's standard library counts
+// as one.
 func linked(program string) ([]module, error) {
 	all := map[string]*module{}
 	for _, architecture := range []string{"amd64", "arm64"} {

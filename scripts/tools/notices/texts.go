@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// licences and others are the names of files with texts that must go with binaries; every module needs one of the
-// first.
+// licences and others match the names of files whose text must accompany binaries. Every module needs a file that
+// licences matches.
 var (
 	licences = regexp.MustCompile(`(?i)^(un)?licen[cs]e([-._].*)?$|^copying([-._].*)?$`)
 	others   = regexp.MustCompile(`(?i)^(notice|patents|copyright)([-._].*)?$`)
@@ -20,7 +20,7 @@ var (
 
 const rule = "\n================================================================================\n"
 
-// notices returns the file of a program: its own licence, the list of modules, and the texts of each.
+// notices returns the content of a program's NOTICES.txt: its own licence, the list of modules, and the texts of each.
 func notices(program string, own []byte, modules []module) ([]byte, error) {
 	var list, texts bytes.Buffer
 	for _, m := range modules {
@@ -39,14 +39,14 @@ func notices(program string, own []byte, modules []module) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// text is one file of a module, by its name below the module's root.
+// text is one file of a module. Its name is relative to the module's root.
 type text struct {
 	name string
 	text []byte
 }
 
-// texts returns the licences and notices in the module's root and in every folder between it and a linked package: code
-// that a module took over has its licence beside it.
+// texts returns the licences and notices in the module's root and in every folder between it and a linked package,
+// because copied code has its own licence next to it. A module without a licence is an error.
 func (m module) texts() ([]text, error) {
 	var found []text
 	licensed := false
@@ -78,7 +78,7 @@ func (m module) texts() ([]text, error) {
 	return found, nil
 }
 
-// upwards returns the root and the folders between it and the packages, sorted and each once.
+// upwards returns the root and all folders between it and the linked packages, sorted, without duplicates.
 func (m module) upwards() []string {
 	root := m.folders[0]
 	all := []string{root}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// merge is RFC 7396: objects are merged, null deletes, everything else replaces.
+// merge changes into as RFC 7396 says: objects are merged, null deletes a key, every other value replaces.
 func merge(into, from object) {
 	for key, value := range from {
 		below, isObject := value.(object)
@@ -23,7 +23,8 @@ func merge(into, from object) {
 	}
 }
 
-// complete applies the overlays to the 3.0 document. An entry that fits nothing is an error: it would be lost silently.
+// complete applies the overlays to the 3.0 document. An overlay entry without an operation is an error, because it
+// would have no effect.
 func complete(doc object, all []overlay, callers map[string]string) error {
 	var edge edgeOverlay
 	components := child(doc, "components")
@@ -78,7 +79,7 @@ func (o overlay) completeSchemas(schemas object) error {
 	return nil
 }
 
-// replaceReferences takes the reference out of a property that the overlay gives a shape of its own.
+// replaceReferences removes the reference of each property for which the overlay gives a type of its own.
 func replaceReferences(schema, patch object) error {
 	patches, _ := patch["properties"].(object)
 	properties, _ := schema["properties"].(object)
@@ -95,7 +96,7 @@ func replaceReferences(schema, patch object) error {
 	return nil
 }
 
-// overlayOf finds the overlay of an operation, and the name of its RPC.
+// overlayOf returns the overlay of an operation and the name of its RPC.
 func overlayOf(all []overlay, op operation) (overlay, string, error) {
 	for _, o := range all {
 		if !strings.HasPrefix(op.id(), o.Service+"_") || o.Service == "" {
@@ -106,7 +107,7 @@ func overlayOf(all []overlay, op operation) (overlay, string, error) {
 	return overlay{}, "", fmt.Errorf("no overlay names the service of %s", op.id())
 }
 
-// deprecateAliases marks the further paths of an RPC and names its first one, which clients should use.
+// deprecateAliases marks all paths of an RPC but the first as deprecated. Their descriptions name the first one.
 func deprecateAliases(doc object) {
 	preferred := map[string]string{}
 	for _, op := range operations(doc) {
@@ -145,7 +146,7 @@ func (o overlay) apply(op operation, extra operationOverlay, edge edgeOverlay, r
 	answers := child(op.body, "responses")
 	for status, when := range o.refusals(op, extra, edge) {
 		switch _, own := extra.Refusals[status]; {
-		case own && when == "": // the area has it, this operation does not
+		case own && when == "": // a status of the area that this operation does not have
 		case own:
 			answers[fmt.Sprint(status)] = o.refusal(status, when)
 		default:
@@ -164,7 +165,8 @@ func (o overlay) apply(op operation, extra operationOverlay, edge edgeOverlay, r
 
 func jsonContent(body object) object { return child(child(body, "content"), "application/json") }
 
-// refusals are the statuses of an operation; the more particular description wins.
+// refusals returns the error statuses of an operation with their descriptions. A description of the operation overrides
+// one of the area, which overrides one of the edge.
 func (o overlay) refusals(op operation, extra operationOverlay, edge edgeOverlay) map[int]string {
 	all := maps.Clone(edge.Every)
 	if extra.Access == "anonymous" {
@@ -187,7 +189,8 @@ func (o overlay) refusals(op operation, extra operationOverlay, edge edgeOverlay
 	return all
 }
 
-// shared returns a reference to the response that the operations of the area have in common.
+// shared returns a reference to the response that the operations of an area share, and adds it to responses if it is
+// missing.
 func (o overlay) shared(responses object, status int, when string) object {
 	name := fmt.Sprintf("%s.%d", o.packageName, status)
 	if responses[name] == nil {
@@ -196,7 +199,7 @@ func (o overlay) shared(responses object, status int, when string) object {
 	return object{"$ref": "#/components/responses/" + name}
 }
 
-// refusal is a response with the area's error body.
+// refusal returns a response with the area's error body.
 func (o overlay) refusal(status int, when string) object {
 	example := maps.Clone(o.ErrorExample)
 	if _, ok := example["code"]; ok {
@@ -223,11 +226,12 @@ func headerReferences(names ...string) object {
 	return headers
 }
 
-// maxInteger is the greatest integer that every reader of JSON keeps exactly; the REST codec refuses greater ones.
+// maxInteger is the greatest integer that every JSON parser reads exactly. The REST codec rejects greater ones.
 const maxInteger = 1 << 53
 
-// tidy makes the lists of required fields independent of the order in which they were found, says of objects without
-// known fields that they hold any, which generators take for empty otherwise, and bounds integers.
+// tidy sorts the lists of required fields, so that the document does not depend on the order of iteration. It lets
+// objects without listed fields have any, because generators take them for empty otherwise, and limits 64-bit integers
+// to maxInteger.
 func tidy(node any) {
 	switch n := node.(type) {
 	case object:

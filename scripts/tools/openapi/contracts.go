@@ -19,17 +19,17 @@ const (
 	callersOption = "lab.type.v1.callers"
 )
 
-// contracts know what the REST codec writes of each message: every field that has not omit_empty, and null for an
-// optional one that is not set.
+// contracts holds facts from the contracts' descriptors that the generated document lacks. Most come from the REST
+// codec's rules: it writes every field except those with omit_empty, and null for an optional field that is not set.
 type contracts struct {
 	files    *protoregistry.Files
 	omit     protoreflect.ExtensionType
 	admits   protoreflect.ExtensionType
 	answered map[protoreflect.FullName]bool
 	sent     map[protoreflect.FullName]bool
-	inputs   map[string]protoreflect.MessageDescriptor // by operation id
-	unkeyed  map[string]bool                           // operation ids whose callers send no idempotency key
-	callers  map[string]string                         // a sentence for each operation id
+	inputs   map[string]protoreflect.MessageDescriptor // request messages by operation id
+	unkeyed  map[string]bool                           // operation ids without an idempotency key
+	callers  map[string]string                         // a sentence by operation id
 	options  *protoregistry.Types
 }
 
@@ -64,7 +64,7 @@ func readContracts(image string) (*contracts, error) {
 	return c, nil
 }
 
-// option returns one of our options, registered for reading.
+// option returns the type of one of this project's options and registers it, so that read finds it.
 func (c *contracts) option(name protoreflect.FullName) (protoreflect.ExtensionType, error) {
 	descriptor, err := c.files.FindDescriptorByName(name)
 	if err != nil {
@@ -99,8 +99,8 @@ func reach(message protoreflect.MessageDescriptor, seen map[protoreflect.FullNam
 	}
 }
 
-// completeSchemas says which fields of the answers are always there, and which may be null. Of a message that is also
-// sent it says only the latter: a sender may leave out what the answer always has.
+// completeSchemas marks the fields of responses that are always present as required, and optional ones as nullable. A
+// message that is also sent gets no required fields, because a client may omit fields that a response always has.
 func (c *contracts) completeSchemas(doc object) {
 	schemas := child(child(doc, "components"), "schemas")
 	for name := range c.answered {
@@ -147,7 +147,7 @@ func nullable(properties object, name string, property object) {
 		property = object{"nullable": true, "allOf": []any{object{"$ref": ref}}}
 		properties[name] = property
 	}
-	// Readers of OpenAPI 3.0 want a type beside nullable. Free JSON has none: it may be null as it is.
+	// OpenAPI 3.0 wants a type next to nullable. RawJSON has no type and may be null without it.
 	switch list, _ := property["allOf"].([]any); {
 	case len(list) == 0:
 	case list[0].(object)["$ref"] == "#/components/schemas/"+anyJSON:
@@ -166,13 +166,13 @@ func (c *contracts) omits(field protoreflect.FieldDescriptor) bool {
 	return set
 }
 
-// callersOf returns a sentence about the logins, tokens and services that a method admits.
+// callersOf returns a sentence with the logins, tokens and services that may call a method.
 func (c *contracts) callersOf(method protoreflect.MethodDescriptor) string {
 	var options descriptorpb.MethodOptions
 	if !c.read(method, &options) {
 		return ""
 	}
-	callers := proto.GetExtension(&options, c.admits).(proto.Message).ProtoReflect() // empty when it is not set
+	callers := proto.GetExtension(&options, c.admits).(proto.Message).ProtoReflect() // empty if not set
 	field := func(name protoreflect.Name) protoreflect.Value {
 		return callers.Get(callers.Descriptor().Fields().ByName(name))
 	}
@@ -193,7 +193,8 @@ func (c *contracts) callersOf(method protoreflect.MethodDescriptor) string {
 	return "Callers: " + strings.Join(admitted, ", ") + "."
 }
 
-// read reads our options of d, which are unknown fields in the options as they were read.
+// read parses the options of d with this project's options, which are unknown fields in the descriptor as it was
+// loaded. It reports whether that worked.
 func (c *contracts) read(d protoreflect.Descriptor, options proto.Message) bool {
 	raw, err := proto.Marshal(d.Options())
 	return err == nil && proto.UnmarshalOptions{Resolver: c.options}.Unmarshal(raw, options) == nil

@@ -35,7 +35,7 @@ func convert(doc object) (object, error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// validate refuses a document that a reader of OpenAPI 3.0 would not take.
+// validate returns an error for a document that is no valid OpenAPI 3.0.
 func validate(doc object) error {
 	text, err := json.Marshal(doc)
 	if err != nil {
@@ -53,8 +53,8 @@ func validate(doc object) error {
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 
-// joinTwinPaths makes one path of paths that differ in the names of their parameters alone: OpenAPI takes them for the
-// same. A parameter that has two names becomes id, and each method's own description says of what.
+// joinTwinPaths joins paths that differ only in the names of their parameters, which OpenAPI treats as equal. The
+// parameter is then called id, and the description in each method tells which id it is.
 func joinTwinPaths(doc object) {
 	paths := child(doc, "paths")
 	twins := map[string][]string{}

@@ -7,11 +7,11 @@ import (
 
 const anyJSON = "lab.type.v1.RawJSON"
 
-// finish makes the generated 2.0 document tell what the wire carries.
+// finish changes the generated 2.0 document to describe what the REST codec really reads and writes.
 func finish(doc object, all []overlay, version string) {
 	numbersAsNumbers(doc)
 	definitions := child(doc, "definitions")
-	// Free JSON is any value; the generator shows the message that carries it.
+	// RawJSON is any value. The generator would describe the message that carries it.
 	definitions[anyJSON] = object{"description": "Any JSON value."}
 	describe(doc, version)
 	paths := child(doc, "paths")
@@ -23,7 +23,7 @@ func finish(doc object, all []overlay, version string) {
 	keepDescriptionsOfReferences(doc)
 }
 
-// child returns the object below key, which it makes when there is none.
+// child returns the object at key. If there is none, it adds an empty one.
 func child(parent object, key string) object {
 	if existing, ok := parent[key].(object); ok {
 		return existing
@@ -33,8 +33,8 @@ func child(parent object, key string) object {
 	return made
 }
 
-// numbersAsNumbers turns every {"type":"string","format":"int64"} into an integer, and the enumerations of integers,
-// which the annotations can only write as text.
+// numbersAsNumbers makes 64-bit integers of type string integers, and converts the enumerations of integers, which the
+// annotations can only write as text.
 func numbersAsNumbers(node any) {
 	switch n := node.(type) {
 	case object:
@@ -78,7 +78,7 @@ func describe(doc object, version string) {
 	doc["security"] = []any{object{"session": []any{}}, object{"bearer": []any{}}}
 }
 
-// nameAreas replaces the services' names, which mean nothing to a REST client, by the areas'.
+// nameAreas replaces the names of gRPC services in tags by the titles of the areas, which REST clients know.
 func nameAreas(doc object, all []overlay) {
 	titles := map[any]any{}
 	var tags []any
@@ -100,7 +100,8 @@ func nameAreas(doc object, all []overlay) {
 	}
 }
 
-// keepDescriptionsOfReferences moves a $ref that has neighbours into an allOf: beside a $ref everything is ignored.
+// keepDescriptionsOfReferences moves each $ref that has siblings into an allOf, because readers ignore the siblings of
+// a $ref.
 func keepDescriptionsOfReferences(node any) {
 	switch n := node.(type) {
 	case object:
@@ -127,13 +128,14 @@ type operation struct {
 	body         object
 }
 
-// id is the name of the service and the RPC, as the generator joins them; of further bindings it ends with a number.
+// id returns the operation id: service and RPC as the generator joins them, with a number at the end for additional
+// bindings.
 func (o operation) id() string {
 	id, _ := o.body["operationId"].(string)
 	return id
 }
 
-// rpc is the id without that number.
+// rpc returns the id without that number.
 func (o operation) rpc() string { return strings.TrimRight(o.id(), "0123456789") }
 
 // describe adds a paragraph at the beginning of the description.
@@ -145,7 +147,7 @@ func (o operation) describe(paragraph string) {
 
 func (o operation) writes() bool { return o.method != "get" }
 
-// operations lists every operation of a document, in no order.
+// operations returns all operations of a document, in no particular order.
 func operations(doc object) []operation {
 	var list []operation
 	for path, item := range child(doc, "paths") {

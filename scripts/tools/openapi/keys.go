@@ -4,9 +4,9 @@ import "strings"
 
 const keyReference = "#/components/parameters/Idempotency-Key"
 
-// completeKeys gives every POST the header of the idempotency key, unless its contract says by idempotency_level that
-// it can be repeated anyway, or it is an upload, which is known by its content. Operations without a contract describe
-// their headers themselves.
+// completeKeys adds the header of the idempotency key to every POST. Exceptions are methods whose idempotency_level
+// says that repeating is safe, and uploads, which are identified by their content. Operations without a contract
+// describe their headers themselves.
 func (c *contracts) completeKeys(doc object) {
 	for _, op := range operations(doc) {
 		unkeyed, known := c.unkeyed[strings.TrimRight(op.id(), "0123456789")]

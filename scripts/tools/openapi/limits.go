@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// completeLimits gives parameters and lists that are a whole body the limits of their fields: the generator knows them
-// in messages only.
+// completeLimits copies the limits of a field to its parameter, and to a list that is the whole body. The generator
+// writes them in messages only.
 func (c *contracts) completeLimits(doc object) {
 	for _, op := range operations(doc) {
 		input := c.inputs[strings.TrimRight(op.id(), "0123456789")]
@@ -32,7 +32,7 @@ func (c *contracts) completeLimits(doc object) {
 	}
 }
 
-// jsonSchema returns the schema of a JSON body, nil when the body has another form.
+// jsonSchema returns the schema of a JSON body, or nil for another content type.
 func jsonSchema(body object) object {
 	content, _ := body["content"].(object)
 	media, _ := content["application/json"].(object)

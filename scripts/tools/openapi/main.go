@@ -1,8 +1,7 @@
-// Command openapi makes the API documents: OpenAPI 2.0 as the generator writes it, finished, and OpenAPI 3.0 converted
-// from it and completed by what only the contracts' descriptors and the areas' overlays tell.
+// Command openapi writes the API documents. It corrects the OpenAPI 2.0 document of the generator, converts it to
+// OpenAPI 3.0, and completes that with facts from the contracts' descriptors and the areas' overlays (overlay.go).
 //
-// The generator follows proto-JSON, and version 2.0 knows no null, no union and no cookie. overlay.go explains the
-// overlays.
+// The overlays are needed because the generator follows proto-JSON, and version 2.0 has no null, union or cookie.
 package main
 
 import (

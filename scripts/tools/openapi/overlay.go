@@ -12,50 +12,51 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// overlay is what the REST form of an area has and its contract cannot say, one file beside the contract. Values are
-// OpenAPI; they are merged into the document as RFC 7396 merges: null deletes.
+// overlay holds the parts of an area's REST API that its contract cannot express. It is read from one file next to the
+// contract. Its values are OpenAPI and are merged into the document by RFC 7396, where null deletes.
 type overlay struct {
-	// Title and Description name the area to REST clients.
+	// Title and Description are the tag of the area in the document.
 	Title       string `yaml:"title"`
 	Description string `yaml:"description"`
-	// Service is the contract's service, which operation ids begin with.
+	// Service is the name of the gRPC service, with which operation ids begin.
 	Service string `yaml:"service"`
-	// Error is the schema of every error's body. In ErrorExample the message and the code are filled in for each status.
+	// Error is the schema of error bodies. ErrorExample is an example, whose message and code are replaced for each
+	// status.
 	Error        string `yaml:"error"`
 	ErrorExample object `yaml:"error_example"`
-	// Refusals are the error statuses that every operation of the area has.
+	// Refusals are descriptions of the error statuses that every operation of the area has.
 	Refusals map[int]string `yaml:"refusals"`
-	// Paths and Definitions are added to the 2.0 document: what is no RPC binding.
+	// Paths and Definitions are added to the 2.0 document. They describe paths without an RPC.
 	Paths       object `yaml:"paths"`
 	Definitions object `yaml:"definitions"`
-	// Operations are by the RPC's name.
+	// Operations has the RPC names as keys.
 	Operations map[string]operationOverlay `yaml:"operations"`
-	// Schemas are merged into the 3.0 document, by names in the area's package.
+	// Schemas are merged into the 3.0 document. Their names are relative to the area's package.
 	Schemas object `yaml:"schemas"`
-	// Edge is only in the file of all areas.
+	// Edge is set only in the file that applies to all areas.
 	Edge edgeOverlay `yaml:"edge"`
 
 	packageName string
 }
 
-// operationOverlay completes one RPC's operations.
+// operationOverlay completes the operations of one RPC.
 type operationOverlay struct {
-	// Refusals are the error statuses of its own, or nothing for one of the area's that it has not.
+	// Refusals are descriptions of the operation's own error statuses. "" removes a status of the area.
 	Refusals map[int]string `yaml:"refusals"`
-	// Access is one of the edge's; empty: sessions and tokens of users.
+	// Access is a key of edgeOverlay.Access; "" means sessions and tokens of users.
 	Access string `yaml:"access"`
-	// Headers are names of components.parameters.
+	// Headers are names in components.parameters.
 	Headers []string `yaml:"headers"`
-	// Without are parameters that REST clients need not know.
+	// Without are names of parameters to remove from the document.
 	Without []string `yaml:"without"`
-	// Merge goes into the operation as it is.
+	// Merge is merged into the operation.
 	Merge object `yaml:"merge"`
-	// Example is of the JSON body; Answer of the body of 200.
+	// Example is an example of the JSON request body, Answer one of the response with status 200.
 	Example any `yaml:"example"`
 	Answer  any `yaml:"answer"`
 }
 
-// edgeOverlay tells what the edge answers for every area.
+// edgeOverlay describes the responses of the gateway that every area has.
 type edgeOverlay struct {
 	Every      map[int]string `yaml:"every"`
 	Parameters map[int]string `yaml:"parameters"`
@@ -69,7 +70,7 @@ type edgeOverlay struct {
 	} `yaml:"access"`
 }
 
-// readOverlays returns the overlays in the order of the areas, after the one of all areas, which has no title.
+// readOverlays returns the overlays sorted by title. The overlay of all areas has no title and comes first.
 func readOverlays(root string) ([]overlay, error) {
 	byTitle := map[string]overlay{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -9,8 +9,8 @@ import (
 
 const schemaPrefix = "#/components/schemas/"
 
-// rejectUnused returns an error for a schema of an overlay that nothing in the document refers to: its name is wrong,
-// and clients would be shown "any JSON" instead.
+// rejectUnused returns an error for an overlay's schema without references in the document. Its name must be wrong, and
+// clients would see "any JSON" instead.
 func rejectUnused(doc object, all []overlay) error {
 	used := map[string]bool{}
 	collectReferences(doc, used)
@@ -44,7 +44,7 @@ func collectReferences(node any, used map[string]bool) {
 	}
 }
 
-// nearest returns the candidate with the least edit distance to name.
+// nearest returns the candidate with the smallest edit distance to name.
 func nearest(name string, candidates []string) string {
 	best, least := "", len(name)+1
 	for _, c := range candidates {
@@ -55,7 +55,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance of two ASCII names.
+// distance returns the Levenshtein distance of two ASCII names.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// unread are the files that quote phrases as examples, and the generated and recorded ones.
+// unread are parts of the paths that are not checked: files that quote phrases as examples, and generated or recorded
+// files.
 var unread = []string{"docs/language.md", ".golangci.yml", "scripts/tools/phrases/", "proto/gen/", "/testdata/",
 	"-rendered.yaml"}
 
@@ -43,7 +44,8 @@ func isUnread(file string) bool {
 	return slices.ContainsFunc(unread, func(part string) bool { return strings.Contains("/"+file, part) })
 }
 
-// findInFile ignores a file that cannot be read: deleted ones are listed until the deletion is committed.
+// findInFile returns nil for a file that cannot be read, because deleted files are listed until the deletion is
+// committed.
 func findInFile(rules []rule, file string) []finding {
 	source, err := os.ReadFile(file)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// finding is one match.
+// finding is one match of a rule.
 type finding struct {
 	file   string
 	line   int
@@ -18,7 +18,7 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s:%d: %q: write %s", f.file, f.line, f.phrase, f.hint)
 }
 
-// findIn searches a text in which everything but prose is hidden.
+// findIn returns the matches in a text in which everything except prose is hidden.
 func findIn(rules []rule, file, text string) []finding {
 	var found []finding
 	lower := strings.ToLower(text)
@@ -48,8 +48,8 @@ func isQuestion(text string) bool {
 
 const maxWords = 1200
 
-// tooLong holds READMEs to a length that is read: what is longer belongs to docs/design.
-// The charts' READMEs are tables that are written by `make charts-update`.
+// tooLong returns a finding for a README of more than maxWords words; longer texts belong to docs/design. It ignores
+// the charts' READMEs, which are tables written by `make charts-update`.
 func tooLong(file, text string) []finding {
 	if path.Base(file) != "README.md" || strings.HasPrefix(file, "charts/") {
 		return nil

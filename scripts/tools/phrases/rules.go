@@ -10,21 +10,21 @@ import (
 
 // rule is one phrase to avoid.
 type rule struct {
-	name string // what the baseline and the findings call it
-	key  string // a lower-case part of every match: most files lack it, and are not searched
+	name string // name in the findings
+	key  string // lower-case text in every match; files without it are skipped
 	re   *regexp.Regexp
 	hint string
-	in   func(file string) bool // nil: everywhere
-	// unlessQuestion ignores a match in a sentence that ends with a question mark.
+	in   func(file string) bool // files that the rule applies to; nil: all
+	// unlessQuestion ignores matches in a sentence that ends with a question mark.
 	unlessQuestion bool
 }
 
 func (r rule) reads(file string) bool { return r.in == nil || r.in(file) }
 
-// gap is what separates two words: blanks, or one line break with what stands around it.
+// gap matches the space between two words: blanks, or one line break with the blanks around it.
 const gap = `(?:[ \t]+|[ \t]*\n[ \t]*)`
 
-// phrase makes a rule of a regular expression in which a blank stands for any gap.
+// phrase returns a rule for a regular expression in which a blank stands for any gap.
 func phrase(name, key, expression, hint string) rule {
 	expression = strings.ReplaceAll(expression, " ", gap)
 	return rule{name: name, key: key, re: regexp.MustCompile(`(?i)\b(?:` + expression + `)\b`), hint: hint}
@@ -63,7 +63,8 @@ func isGo(file string) bool { return path.Ext(file) == ".go" }
 
 var typo = regexp.MustCompile(`\{typo: ([a-z]+), *correction: ([a-z]+)\}`)
 
-// wordRules are the words that the linter misspell refuses in Go files, for all other files.
+// wordRules returns rules for the words that the linter misspell rejects. They apply to all files except Go files,
+// which the linter reads.
 func wordRules(config string) []rule {
 	var rules []rule
 	for _, found := range typo.FindAllStringSubmatch(config, -1) {

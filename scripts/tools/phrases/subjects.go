@@ -12,7 +12,7 @@ import (
 
 const maxSubject = 72
 
-// checkSubjects checks the commits after the given one that are no merges.
+// checkSubjects checks the subjects of the commits after since, without merges. It reports whether a check failed.
 func checkSubjects(out io.Writer, since string) (bool, error) {
 	if !reaches(since) {
 		fmt.Fprintf(out, "skipped: commit subjects: this history does not reach back to %.12s; fetch all of it to check them\n", since)
@@ -25,12 +25,12 @@ func checkSubjects(out io.Writer, since string) (bool, error) {
 	return checkLog(out, string(log)), nil
 }
 
-// reaches reports whether this clone has the commit among the ancestors of HEAD.
+// reaches reports whether the commit is an ancestor of HEAD in this clone.
 func reaches(commit string) bool {
 	return exec.Command("git", "merge-base", "--is-ancestor", commit, "HEAD").Run() == nil
 }
 
-// checkLog reads lines of a short hash and a subject.
+// checkLog checks lines of a short hash and a subject. It reports whether a check failed.
 func checkLog(out io.Writer, log string) bool {
 	failed := false
 	for line := range strings.Lines(log) {
@@ -48,7 +48,7 @@ var (
 	figure = regexp.MustCompile(`\d lines\b|->|→`)
 )
 
-// subjectProblem says what a subject lacks, or nothing.
+// subjectProblem returns the first rule that a subject breaks, or "".
 func subjectProblem(subject string) string {
 	if strings.HasPrefix(subject, `Revert "`) {
 		return ""
@@ -79,8 +79,8 @@ var (
 	inIng       = regexp.MustCompile(`^(?:bring|ping|ring|string|swing|sing)$`)
 )
 
-// moodProblem refuses what evidently is no imperative: an article or a pronoun first, a third person, a past tense, a
-// participle, or a sentence about what is.
+// moodProblem returns a hint for words that do not begin with an imperative, or "". It finds an article or a pronoun at
+// the beginning, a third person, a past tense, a participle, and a statement.
 func moodProblem(words []string) string {
 	if len(words) == 0 {
 		return "say what the commit does"
@@ -96,7 +96,7 @@ func moodProblem(words []string) string {
 	return ""
 }
 
-// describes reports whether the second or third word makes a statement of the words before it.
+// describes reports whether the second or third word is a verb, which makes the subject a statement.
 func describes(words []string) bool {
 	for i := 1; i < min(3, len(words)); i++ {
 		if slices.Contains(states, words[i]) && !slices.Contains(asksWhat, words[i-1]) {

@@ -2,12 +2,12 @@ package main
 
 import "strings"
 
-// syntax is what has to be known of a language to find its comments and strings.
+// syntax describes the comments and strings of a language.
 type syntax struct {
-	line      string // begins a comment that ends with the line
-	open, end string // stand around other comments
-	quotes    string // each stands around strings
-	reveal    bool   // strings are prose as well as comments; regular expressions stand between slashes
+	line      string // begins a comment that ends with the line; "": there is none
+	open, end string // begin and end other comments
+	quotes    string // the characters that begin and end strings
+	reveal    bool   // check strings as well; the language has /regular expressions/
 }
 
 func (s syntax) prose(source []byte) string {
@@ -18,7 +18,7 @@ func (s syntax) prose(source []byte) string {
 	return string(out)
 }
 
-// next shows the comment or string that begins here, and returns how many characters it took.
+// next copies the comment or string at the beginning of rest to out, and returns its length in bytes; 1 for other text.
 func (s syntax) next(out []byte, before, rest string) int {
 	switch {
 	case strings.HasPrefix(rest, s.open):
@@ -41,7 +41,7 @@ func (s syntax) next(out []byte, before, rest string) int {
 	return 1
 }
 
-// blockLength is the length of a comment with its end, or of the rest when it has none.
+// blockLength returns the length of a comment including its end, or of the whole text when the end is missing.
 func blockLength(text string, from int, end string) int {
 	if at := strings.Index(text[from:], end); at >= 0 {
 		return from + at + len(end)
@@ -49,7 +49,8 @@ func blockLength(text string, from int, end string) int {
 	return len(text)
 }
 
-// quotedLength is the length of a literal: up to the same quote again. Only back quotes may span lines.
+// quotedLength returns the length of the literal at the beginning of text, up to the same quote again. Only back quotes
+// may span lines.
 func quotedLength(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -64,7 +65,7 @@ func quotedLength(text string) int {
 	return len(text)
 }
 
-// operandMayFollow reports whether a slash begins a regular expression here, and is no division.
+// operandMayFollow reports whether a slash after this text begins a regular expression. Otherwise it is a division.
 func operandMayFollow(before string) bool {
 	trimmed := strings.TrimRight(before[max(0, len(before)-200):], " \t\n")
 	return trimmed == "" || strings.IndexByte("(,=:[!&|?{};>", trimmed[len(trimmed)-1]) >= 0

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// reader returns what makes the prose of a file of this kind, nil for files that are not read. The prose has the
-// length and the line breaks of the source.
+// reader returns the function that extracts the prose of this kind of file, or nil for files that are not read. The
+// prose has the length and the line breaks of the source.
 func reader(file string) func(source []byte) string {
 	switch path.Ext(file) {
 	case ".go":
@@ -34,10 +34,11 @@ func reader(file string) func(source []byte) string {
 	return nil
 }
 
-// hashProse is the whole text, with # as a gap: descriptions and messages are read as well as comments.
+// hashProse returns the whole text with blanks in place of #, because descriptions and messages are checked as well as
+// comments.
 func hashProse(source []byte) string { return strings.ReplaceAll(string(source), "#", " ") }
 
-// hide returns white space as it is, and zero for every other character: no phrase matches a zero, and none spans it.
+// hide replaces every character except white space by zero. No phrase matches or spans a zero.
 func hide(source []byte) []byte {
 	out := make([]byte, len(source))
 	for i, c := range source {
@@ -68,7 +69,7 @@ func goProse(source []byte) string {
 	}
 }
 
-// revealComment shows a comment, with blanks for its marks.
+// revealComment copies a comment to out, with blanks in place of its marks.
 func revealComment(out []byte, comment, open, end string) {
 	copy(out, comment)
 	copy(out, strings.Repeat(" ", len(open)))
@@ -79,7 +80,7 @@ func revealComment(out []byte, comment, open, end string) {
 
 var unescaped = strings.NewReplacer(`\n`, "  ", `\t`, "  ", `\"`, "  ")
 
-// revealString shows what stands between the quotes. They stay hidden: no phrase spans two strings.
+// revealString copies the text between the quotes to out. The quotes stay hidden, so that no phrase spans two strings.
 func revealString(out []byte, literal string) {
 	if len(literal) < 2 {
 		return

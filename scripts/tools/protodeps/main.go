@@ -1,7 +1,7 @@
-// Command protodeps writes the third-party .proto files that our contracts import into a folder.
+// Command protodeps writes the third-party .proto files that the contracts import into a folder.
 //
-// They are printed from the descriptors linked into this very binary, so their versions are those of go.sum,
-// nothing is vendored, and buf sees exactly what the Go runtime links.
+// It prints them from the descriptors linked into this binary. So their versions are those of go.sum, nothing is
+// vendored, and buf reads exactly what the Go programs link.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 
 func printAll(folder string) (n int, err error) {
 	protoregistry.GlobalFiles.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
-		if strings.HasPrefix(fd.Path(), "google/protobuf/") { // built into buf
+		if strings.HasPrefix(fd.Path(), "google/protobuf/") { // buf has these built in
 			return true
 		}
 		err = printFile(folder, fd)

@@ -1,5 +1,5 @@
-// Command wrapcomments breaks comment lines of Go files that are too long, and moves the rest of each into the line
-// below when that continues with the same paragraph.
+// Command wrapcomments breaks comment lines of Go files that are longer than 120 columns. It moves the rest of a line
+// into the next one if that belongs to the same paragraph.
 package main
 
 import (
@@ -15,7 +15,7 @@ const (
 	columns = 120
 )
 
-// prose is a line of a comment that is a sentence: no directive, no example, no list.
+// prose matches a comment line that is a sentence, not a directive, an example or a list.
 var prose = regexp.MustCompile(`^(\t*// )[^ \t\-*•|]`)
 
 func main() {
@@ -68,13 +68,13 @@ func wrap(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// goesOn reports whether line is the next one of a paragraph whose lines begin with prefix.
+// goesOn reports whether line continues a paragraph whose lines begin with prefix.
 func goesOn(line, prefix string) bool {
 	found := prose.FindStringSubmatch(line)
 	return found != nil && found[1] == prefix
 }
 
-// cut breaks line at the last space within the columns. A word without one stays in one piece.
+// cut breaks line at the last space within the limit. A longer word stays in one piece.
 func cut(line string, from int) (head, tail string) {
 	runes := []rune(line)
 	at := strings.LastIndex(string(runes[:columns+1]), " ")

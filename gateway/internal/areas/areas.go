@@ -16,10 +16,10 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 )
 
-// List returns the areas in the order of the interface document.
+// List returns the areas in the order of the API document.
 func List() []*edge.Area { return areas }
 
-// areas are in the order of the interface document.
+// areas are in the order of the API document.
 var areas = []*edge.Area{
 	edge.UserSearch(),
 	{
@@ -111,7 +111,7 @@ var areas = []*edge.Area{
 		Prefixes:         []string{"/api-v3/notifications"},
 		Shape:            httpserver.Envelope,
 		Deadline:         edge.DefaultDeadline,
-		MaxResponseBytes: 32 << 20, // a year of one user's activities
+		MaxResponseBytes: 32 << 20, // for a year of one user's activities
 		Streams:          []edge.Stream{liveNotifications},
 		Register:         registerNotifications,
 	},

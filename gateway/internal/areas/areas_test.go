@@ -24,7 +24,7 @@ import (
 
 const secret = config.Secret("ssssssssssssssssssssssssssssssss")
 
-// backend stands for every service. It keeps the last call and returns err or, through reply, a message.
+// backend replaces every service. It records the last call and returns err or, through reply, a message.
 type backend struct {
 	err   error
 	reply func(method string, args, reply any, opts []grpc.CallOption)
@@ -33,7 +33,7 @@ type backend struct {
 	method string      // guarded by mu
 	md     metadata.MD // guarded by mu
 	args   any         // guarded by mu
-	asked  int         // admissions, guarded by mu
+	asked  int         // number of admissions, guarded by mu
 }
 
 func (b *backend) note(ctx context.Context, method string, args any) {

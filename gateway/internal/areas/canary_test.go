@@ -67,7 +67,7 @@ func strange(token string) []string {
 	return all
 }
 
-// It sends strange requests to both listeners, with all messages of libraries in the log.
+// The test sends strange requests to both listeners, while all messages of libraries are logged.
 func TestLogContainsNothingThatACallerSent(t *testing.T) {
 	logs, err := os.Create(filepath.Join(t.TempDir(), "gateway.log"))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestLogContainsNothingThatACallerSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer() // without services: only the forwarded metadata matter
+	server := grpc.NewServer() // no services are registered, only the forwarded metadata matter
 	go func() { _ = server.Serve(services) }()
 	defer server.Stop()
 	connections := map[string]grpc.ClientConnInterface{}
@@ -137,5 +137,5 @@ func speak(t *testing.T, address, request string) {
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = conn.Read(make([]byte, 4<<10)) // a response, or the end
+	_, _ = conn.Read(make([]byte, 4<<10)) // returns at a response or at the end of the connection
 }

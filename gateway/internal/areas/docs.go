@@ -19,8 +19,8 @@ import (
 const (
 	docsPath     = "/docs"
 	documentPath = "/openapi.json"
-	// docsPolicy makes browsers refuse everything that the page would load from another host, and every script but the
-	// page's own; %s are the hashes of its inline scripts.
+	// docsPolicy makes browsers load nothing from other hosts and run no scripts except the page's own. %s is replaced by
+	// the hashes of the inline scripts.
 	docsPolicy = "default-src 'self'; script-src 'self'%s; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none';" +
 		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
@@ -53,7 +53,7 @@ func docsHandler() http.Handler {
 
 var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
 
-// scriptHashes returns the sources of Content-Security-Policy for the scripts that stand in the page itself.
+// scriptHashes returns the hashes of the page's inline scripts, as sources of a Content-Security-Policy.
 func scriptHashes(page http.Handler) (sources string) {
 	w := httptest.NewRecorder()
 	page.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, docsPath, nil))

@@ -17,7 +17,7 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-// formReader stands for the services: it takes every message and answers each call.
+// formReader replaces the services. It reads every message and responds to each call.
 type formReader struct{ backend }
 
 func (r *formReader) NewStream(ctx context.Context, _ *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
@@ -45,10 +45,11 @@ func (s *formStream) SendMsg(m any) error {
 
 func (s *formStream) RecvMsg(any) error { return nil }
 
-// formMemory is what a form may allocate beside some times its size: the buffers of an upload.
+// formMemory is the memory in bytes that a form may allocate in addition to a multiple of its size, for the buffers of
+// an upload.
 const formMemory = 3 << 20
 
-// Whatever a form holds, it is answered with a success or as the caller's fault, and costs little memory.
+// Any form gets a success or an error of the caller, and costs little memory.
 func FuzzAFormIsReadWithinBounds(f *testing.F) {
 	part := func(header, content string) string { return "--xx\r\n" + header + "\r\n\r\n" + content + "\r\n" }
 	word := `Content-Disposition: form-data; name="word_file"; filename="a.docx"`

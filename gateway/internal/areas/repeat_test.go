@@ -12,7 +12,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-// A client repeats and hedges a call by the level of its method, and a request by its HTTP method: both must say the same.
+// Clients repeat and hedge calls by the idempotency level of the RPC, and requests by the HTTP method. The two must
+// agree.
 func TestContractsSayWhichCallsMayBeRepeated(t *testing.T) {
 	t.Parallel()
 	for _, route := range edge.Routes(areas.List()) {

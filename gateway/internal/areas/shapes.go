@@ -19,8 +19,8 @@ func taskQueueShape(status int, e *apperr.Error) any {
 	}{status, e.Message, httpserver.FieldErrors(e)}
 }
 
-// cellCounterShape returns the error body of the cell counter: message, with status 400 the wrong elements, and data
-// when there is some.
+// cellCounterShape returns the error body of the cell counter: message, the wrong elements if the status is 400, and
+// data if the error has some.
 func cellCounterShape(status int, e *apperr.Error) any {
 	body := struct {
 		Message string                   `json:"message"`

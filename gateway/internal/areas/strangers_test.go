@@ -19,25 +19,25 @@ import (
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-// senders is how many connections each path gets at once.
+// senders is the number of concurrent connections per path.
 const senders = 8
 
-// closedWithin is the two seconds that the unread rest of a body may take, and time for a busy machine.
+// closedWithin is the two seconds in which a server reads the rest of a refused body, and time for a busy machine.
 const closedWithin = 4 * time.Second
 
 var parameter = regexp.MustCompile(`{[^}]*}`)
 
-// stranger is a kind of caller that no path serves, and what it is answered.
+// stranger is a kind of caller that every path refuses, and the expected response.
 type stranger struct {
 	name, header string
-	refusal      error // of the services
+	refusal      error // error that the services return
 	status       int
 	handler      func(*edge.Edge) http.Handler
 }
 
-// TestStrangersCostNothing holds connections of callers whom the services or the listener refuse, on every path of the
-// contracts: each is refused before its body is read, is closed within seconds, and costs less than 1 MiB. With -v it
-// prints the table.
+// TestStrangersCostNothing opens connections of callers whom the services or the listener refuse, on every path of the
+// contracts. Each must be refused before its body is read, be closed within seconds, and cost less than 1 MiB. With -v
+// the test prints a table.
 func TestStrangersCostNothing(t *testing.T) {
 	unknown := apperr.New(apperr.Unauthenticated, "UNAUTHENTICATED", "Log in")
 	forbidden := apperr.New(apperr.Forbidden, "FORBIDDEN", "Ask for the permission")
@@ -66,7 +66,7 @@ func TestStrangersCostNothing(t *testing.T) {
 	}
 }
 
-// everyPath returns method and path of each route, once.
+// everyPath returns method and path of each route, without duplicates.
 func everyPath() (paths []string) {
 	for _, route := range edge.Routes(areas.List()) {
 		paths = append(paths, route.Method+" "+parameter.ReplaceAllString(route.Path, "1"))
@@ -81,8 +81,8 @@ func internalOnly(path string) bool {
 	})
 }
 
-// hold opens the connections of one path, and compares the memory of the process before with that while all of them
-// wait for the end of their body. The connections close while the next path is asked.
+// hold opens the connections of one path, and fails the test if they cost too much memory while all of them wait for
+// the end of their body. The connections close while the next path is tested.
 func (s *stranger) hold(t *testing.T, open *sync.WaitGroup, address, path string, status int) {
 	t.Helper()
 	before := memory()
@@ -111,7 +111,7 @@ func memory() uint64 {
 	return m.HeapAlloc
 }
 
-// send sends the beginning of a large body, reads the answer, and waits until the server closes the connection.
+// send sends the beginning of a large body, reads the response, and waits until the server closes the connection.
 func (s *stranger) send(t *testing.T, address, path string, status int, answered func()) {
 	connection, err := net.Dial("tcp", address)
 	if err != nil {

@@ -80,7 +80,7 @@ func upload(
 		return nil, invalid(edge.BodyError(err))
 	}
 	response, refused := stream.CloseAndRecv()
-	if err == errNoForm && status.Code(refused) == codes.InvalidArgument { //nolint:errorlint // as above
+	if err == errNoForm && status.Code(refused) == codes.InvalidArgument { //nolint:errorlint // compared by identity for the same reason
 		return nil, invalid(errNoForm)
 	}
 	return response, refused
@@ -125,8 +125,8 @@ type uploadStream = grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest
 // maxHeaderBytes limits the header of a part. The reader of the form reads 4 KiB ahead.
 const maxHeaderBytes = 16<<10 + 4<<10
 
-// buffered reads the body in large steps; the form's reader would read 4 KiB at a time. While a header is read, left is
-// what it may still have; -1: no limit.
+// buffered reads the body in large steps, because the form's reader would read 4 KiB at a time. left is the number of
+// bytes that the header of a part may still have; -1 means no limit.
 type buffered struct {
 	reader *bufio.Reader
 	io.Closer
@@ -189,7 +189,7 @@ func sendFile(stream uploadStream, part *multipart.Part) error {
 				return responded(err)
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // the part's end; a truncated form wraps it
+		if err == io.EOF { //nolint:errorlint // the end of the part; a truncated form wraps it
 			return nil
 		}
 		if err != nil {

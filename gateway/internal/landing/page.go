@@ -68,9 +68,9 @@ func Page(d *Demo, f Facts) edge.Page {
 	}
 }
 
-// Facts are what pages know of the platform.
+// Facts are properties of the platform that pages depend on.
 type Facts struct {
-	HasSearch  bool   `json:"has_search"`   // numbers are found, and logins described
+	HasSearch  bool   `json:"has_search"`   // search finds numbers and describes sessions
 	SignOutURL string `json:"sign_out_url"` // "": the pages do not know where a session is ended
 }
 

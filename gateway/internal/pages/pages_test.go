@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A wheel or an arrow key changes a field of type number unseen: of an identifier to the next patient's, of a measured value to
-// a wrong one.
+// In a field of type number a wheel or an arrow key changes the value unnoticed: an identifier to the next patient's,
+// or a measured value to a wrong one.
 func TestNoFieldOfAPageIsANumberField(t *testing.T) {
 	t.Parallel()
 	read := 0

@@ -12,13 +12,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-// maxWeight is the size of a page with everything that it loads, as browsers receive it: two seconds at 300 kbit/s.
+// maxWeight is the limit in bytes for a page with everything that it loads, as browsers receive it: two seconds at 300
+// kbit/s.
 const maxWeight = 60 << 10
 
-// loads finds what a file loads: styles, icons and scripts of a page, imports of a script.
+// loads matches references to the files that a file loads: styles, icons and scripts of a page, imports of a script.
 var loads = regexp.MustCompile(`(?:src|href)="([^":#?]+\.(?:css|js|svg))"|(?:from|import) "(\.[^"]+\.js)"`)
 
-// weights requests a file and all that it loads, and adds their sizes: as sent to a browser, and uncompressed.
+// weights requests a file and all files that it loads, and adds up their sizes, as sent to a browser and uncompressed.
 type weights struct {
 	t           *testing.T
 	served      []edge.Page

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/cluster/internal/node"
 )
 
-// cluster is a Kubernetes cluster, on this machine or elsewhere, and what runs beside it.
+// cluster is a Kubernetes cluster, on this machine or elsewhere, with its registry and the engines next to it.
 type cluster struct {
 	node       node.Node
 	space      string // the namespace of the platform
@@ -22,7 +22,7 @@ type cluster struct {
 	own        bool   // the cluster is the node of this machine
 	registry   string // the registry that images are pushed to
 	host       string // this machine's address for pods
-	portBase   int    // of the engines
+	portBase   int    // LAB_PORT_BASE of the engines' stack
 	before     string // the commit that an upgrade starts from
 }
 
@@ -32,7 +32,7 @@ func newCluster(getenv func(string) string) (cluster, error) {
 		return cluster{}, err
 	}
 	bin := filepath.Dir(self)
-	root := filepath.Dir(filepath.Dir(bin)) // of .bin/cluster
+	root := filepath.Dir(filepath.Dir(bin)) // the program is .bin/cluster
 	dir, err := filepath.Abs(or(getenv("LAB_DIR"), filepath.Join(root, ".lab")))
 	if err != nil {
 		return cluster{}, err

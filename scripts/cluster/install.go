@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// images builds and pushes the images of a checkout with its own make images, on the base image in the node's registry.
+// images builds and pushes the images of a checkout with that checkout's `make images`, on the base image in the node's
+// registry.
 func (c cluster) images(checkout, version string, deployables []string) error {
 	bin := filepath.Dir(c.node.Bin)
 	make := command{
 		dir: checkout,
 		args: []string{"make", "--no-print-directory", "images", "REGISTRY=" + c.registry, "VERSION=" + version,
 			"BIN=" + bin, "--old-file=" + filepath.Join(bin, "ko")},
-	} // reuses the ko of this checkout
+	} // runs the ko of this checkout
 	if deployables != nil {
 		make.args = append(make.args, "SERVICES="+strings.Join(deployables, " "))
 	}

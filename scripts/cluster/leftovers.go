@@ -23,7 +23,7 @@ func (c cluster) uninstall(name string) error {
 	return err
 }
 
-// nothingLeft waits until the namespace holds only what it held before the first install.
+// nothingLeft waits until the namespace contains only what it contained before the first install.
 func (c cluster) nothingLeft(ctx context.Context) error {
 	kinds, err := c.kubectl("api-resources", "--namespaced", "--verbs=list", "-o", "name")
 	if err != nil {
@@ -62,7 +62,7 @@ func (c cluster) ours() []string {
 	return names
 }
 
-// checkAlone installs each chart without any other service.
+// checkAlone installs each chart while no other service is installed.
 func checkAlone(ctx context.Context, c cluster) error {
 	for _, name := range charts {
 		err := step("  "+name+" alone", func() error {

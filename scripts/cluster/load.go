@@ -23,11 +23,11 @@ type load struct {
 
 type count struct {
 	asked, lost int
-	first       []string // the first lost ones, with their times
+	first       []string // the first lost requests, with their times
 	longest     time.Duration
 }
 
-// underLoad runs do while the requests are repeated, continues for some time, and returns the lost ones.
+// underLoad runs do while clients repeat the requests, continues the load for some time, and returns the lost requests.
 func (c cluster) underLoad(ctx context.Context, requests []request, do func() error) (map[string]*count, error) {
 	base, err := c.gateway()
 	if err != nil {

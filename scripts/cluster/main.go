@@ -1,5 +1,5 @@
-// Command cluster installs the platform in a Kubernetes of this machine, with the project's own images and charts, and
-// tests what only a cluster shows.
+// Command cluster installs the platform in a Kubernetes cluster on this machine, with the project's own images and
+// charts, and tests properties that only a cluster shows.
 package main
 
 import (

@@ -28,25 +28,25 @@ var charts = []string{
 	"gateway",
 }
 
-// stores are the names of the engines in the charts' values.
+// stores are the host names of the engines in the charts' values.
 var stores = []string{"mysql", "redis", "queue-redis", "sentinel", "mongo", "kafka", "kafka-connect", "elasticsearch",
 	"objects"}
 
 type object map[string]any
 
-// namespace returns the namespace, with the strictest pod security standard.
+// namespace returns the Namespace object, with the strictest pod security standard.
 func (c cluster) namespace() object {
 	return object{"apiVersion": "v1", "kind": "Namespace",
 		"metadata": object{"name": c.space, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}
 }
 
-// prepareNamespace creates the namespace, the names of the stores in it, and the Secrets.
+// prepareNamespace creates the namespace, Services with the names of the stores, and the Secrets.
 func (c cluster) prepareNamespace() error {
 	objects := []object{c.namespace()}
 	for _, name := range stores {
 		objects = append(objects,
 			object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name, "namespace": c.space},
-				"spec": object{"clusterIP": "None", "ports": []object{{"port": 1}}}}, // pods use the address only
+				"spec": object{"clusterIP": "None", "ports": []object{{"port": 1}}}}, // pods use its address, not the port
 			object{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
 				"metadata": object{"name": name, "namespace": c.space, "labels": object{"kubernetes.io/service-name": name}},
 				"ports":    []object{{"port": 1}}, "endpoints": []object{{"addresses": []string{c.host}}}})
@@ -65,7 +65,8 @@ func (c cluster) prepareNamespace() error {
 // secret matches the variables of a service that are keys of its Secret.
 var secret = regexp.MustCompile(`(SECRET|PASSWORD|PASS|TOPIC_KEY|MONGO_URI)$`)
 
-// secrets returns a Secret for each chart, with the values of the running stack, and those of the database's users.
+// secrets returns a Secret for each chart, with the values of the running stack, and the Secrets of the database's
+// users.
 func (c cluster) secrets() ([]object, error) {
 	running, err := c.readStack()
 	if err != nil {

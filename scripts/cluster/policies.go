@@ -43,10 +43,11 @@ var storePorts = map[string]int{
 // stranger is the name of a pod that no policy selects.
 const stranger = "stranger"
 
-// strangersPort is open at the stranger: only the caller's own policy can prevent a connection.
+// strangersPort is a port on which the stranger listens. Only a policy of the connecting pod can prevent a connection
+// to it.
 const strangersPort = 7777
 
-// matrix lists who may connect to what; connections come from a pod with the labels of the row.
+// matrix lists which pod may connect to which address. Connections come from a pod with the labels of the row.
 type matrix struct {
 	all     map[string]deployable
 	rows    []string
@@ -106,7 +107,7 @@ func (m matrix) allowed(row, column string) bool {
 	case port == 53:
 		return true // every pod resolves names
 	case to == "sentinel":
-		return from.Name == "rerun" // only its values name sentinels
+		return from.Name == "rerun" // only the values of rerun name sentinels
 	}
 	for _, store := range from.Stores {
 		if to == store || to == "kafka-"+store {
@@ -182,7 +183,7 @@ func (c cluster) startDialling(m matrix) error {
 	return c.apply(string(list))
 }
 
-// dialler returns a pod that connects. It is never ready, so that no Service routes to it.
+// dialler returns a pod that connects to every column. It is never ready, so that no Service routes to it.
 func (c cluster) dialler(row string, columns []string) object {
 	namespace := c.space
 	if row == "monitoring" {
@@ -241,7 +242,7 @@ func (c cluster) dialled(ctx context.Context, row string) (map[string]string, er
 	return found, err
 }
 
-// judge prints the matrix: ● connects, · is dropped, each with ! where it is wrong.
+// judge prints the matrix: ● is connected, · is dropped, ! marks a wrong result. It returns an error if there is one.
 func (m matrix) judge(found map[string]map[string]string) error {
 	var wrong []string
 	pairs, open := 0, 0

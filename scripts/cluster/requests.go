@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// request is a request of a login of the demo laboratory.
+// request is an HTTP request with a session of the demo laboratory.
 type request struct{ service, method, path, body, session string }
 
-// Logins of the demo laboratory.
+// Sessions of the demo laboratory.
 const (
 	user         = "demo-lab-user"
 	organization = "demo-organization"
 )
 
-// reads change nothing, so that a load may repeat them. The queue has none, because only the creator of a job knows its
-// number.
+// reads change nothing, so a load may repeat them. There is none of the task queue, because reading a job needs the id
+// that only its creator gets.
 var reads = []request{
 	{"cellcounter", "GET", "/api-v3/cell-counter-mappings/cells", "", user},
 	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", "", user},
@@ -46,8 +46,8 @@ var writes = []request{
 	{"externaledit", "POST", "/api-v3/report/external-edit/7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`, user},
 }
 
-// send sends the request to the platform. Any response but 200 is an error, except 429 of external editing: a load
-// exceeds its documented limits, which are no setting.
+// send sends the request to the platform. Any status except 200 is an error. 429 of external editing is allowed,
+// because a load exceeds its fixed rate limits.
 func (r request) send(ctx context.Context, client *http.Client, base string) (body string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -73,7 +73,7 @@ func (r request) send(ctx context.Context, client *http.Client, base string) (bo
 	return string(text), nil
 }
 
-// checkRequests changes the demo laboratory, so it runs once.
+// checkRequests sends the requests once. Their writes change the demo laboratory.
 func checkRequests(ctx context.Context, c cluster) error {
 	base, err := c.gateway()
 	if err != nil {
@@ -103,8 +103,8 @@ func (c cluster) ask(ctx context.Context, requests []request) error {
 	return errors.Join(problems...)
 }
 
-// captured waits until a search finds a patient who reached the index through Kafka Connect and Kafka: a new one, or in
-// the trial, whose index began empty, one of the demo.
+// captured waits until a search finds a patient who reached the index through Kafka Connect and Kafka. It is a new
+// patient, or in the trial, whose index was empty, one of the demo.
 func (c cluster) captured(ctx context.Context) error {
 	base, err := c.gateway()
 	if err != nil {

@@ -34,8 +34,8 @@ func (c cluster) devstack(verb ...string) command {
 		"LAB_KAFKA_ADVERTISED=" + c.host + ":9092"}}
 }
 
-// startEngines starts the local stack, which loads the demo laboratory, then ends its services: those of the cluster
-// replace them.
+// startEngines starts the local stack, which loads the demo laboratory, and then ends its services, because the cluster
+// runs them.
 func (c cluster) startEngines(ctx context.Context) error {
 	if err := c.devstack("up").run(); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c cluster) startEngines(ctx context.Context) error {
 	return await(ctx, 10*time.Second, c.makeDatabaseUsers)
 }
 
-// The passwords of the database's two users.
+// Passwords of the two database users.
 const (
 	ownerPassword   = "owner-of-the-tables"
 	servingPassword = "serves-and-changes-no-table"

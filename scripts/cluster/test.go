@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// check is a property that only a cluster shows. It returns an error when the property does not hold.
+// check tests a property that only a cluster shows. It returns an error when the property does not hold.
 type check struct {
 	name string
 	what string
@@ -29,7 +29,8 @@ var checks = []check{
 	{"trial", "all with engines of its own in the cluster", checkTrial},
 }
 
-// test starts the cluster, runs every check and ends it; with STEPS it runs these checks on the running platform.
+// test starts the cluster, runs every check, and ends the cluster. With STEPS it runs only these checks, on the running
+// platform.
 func (c cluster) test(ctx context.Context) error {
 	only := os.Getenv("STEPS")
 	if only == "" {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	_ "embed" // script
+	_ "embed" // for the script below
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +21,7 @@ import (
 // trial is the namespace of the trial, and the name of its Secret.
 const trial = "trial"
 
-// checkTrial installs lab with its own engines, as someone who tries the platform does.
+// checkTrial installs the chart lab with engines in the cluster, as a new user would.
 func checkTrial(ctx context.Context, c cluster) error {
 	c.space = trial
 	if err := step("  images of the engines", c.engineImages); err != nil {
@@ -55,7 +55,7 @@ func (c cluster) ready(install []string) error {
 	return err
 }
 
-// keepsSecrets upgrades and checks that the generated values stay.
+// keepsSecrets upgrades the release and checks that the generated secrets stay the same.
 func (c cluster) keepsSecrets(install []string) error {
 	read := func() (map[string]string, error) {
 		var secret struct{ Data map[string]string }
@@ -83,8 +83,8 @@ func (c cluster) endTrial(ctx context.Context) error {
 	return err
 }
 
-// engineImages pushes an image of this machine's own programs under the name of each engine's public image, which
-// another cluster would pull.
+// engineImages builds an image from this machine's programs and pushes it under the names of the engines' public
+// images, which other clusters pull.
 func (c cluster) engineImages() error {
 	if !c.own {
 		return nil
@@ -116,7 +116,7 @@ var packEngines string
 // enginePackages are the Debian packages that the engines' scripts need; their dependencies are included.
 const enginePackages = "mariadb-server-core mariadb-client-core redis-server openjdk-17-jre-headless dash coreutils sed"
 
-// enginePrograms writes an archive of the programs, at the paths of the public images.
+// enginePrograms writes an archive of the engines' programs, at the paths that they have in the public images.
 func (c cluster) enginePrograms() (archive string, err error) {
 	root := filepath.Join(c.dir, "engines")
 	if err := os.MkdirAll(root, 0o755); err != nil {

@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	_ "embed" // manifests
+	_ "embed" // for the manifests below
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,7 +22,7 @@ import (
 //go:embed coredns.yaml
 var nameServer string
 
-// up continues from where an earlier run stopped, up to the whole platform.
+// up installs the whole platform. It continues where an earlier run stopped.
 func (c cluster) up(ctx context.Context) error {
 	if c.own {
 		if err := errors.Join(requireRoot(), requirePrograms()); err != nil {
@@ -101,7 +101,7 @@ func (c cluster) serve(ctx context.Context) error {
 	return c.serveBeside(ctx)
 }
 
-// enginePorts maps the ports of the engines for pods to their offsets in a stack with LAB_PORT_BASE.
+// enginePorts maps the engines' ports that pods use to the offsets of a stack with LAB_PORT_BASE.
 var enginePorts = map[int]int{3306: 30, 6379: 31, 27017: 32, 9092: 33, 8083: 35, 9200: 36}
 
 const (
@@ -109,7 +109,7 @@ const (
 	sentinelPort = 26379
 )
 
-// serveBeside ends with ctx, or with the first of its parts that cannot continue.
+// serveBeside runs the helpers next to the cluster until ctx ends or one of them fails.
 func (c cluster) serveBeside(ctx context.Context) error {
 	ended := make(chan error, len(enginePorts)+2)
 	for port, offset := range enginePorts {
@@ -124,7 +124,7 @@ func (c cluster) serveBeside(ctx context.Context) error {
 	return <-ended
 }
 
-// watchRedis runs the sentinel that reports the address of Redis. The sentinel rewrites its own file.
+// watchRedis runs a Redis Sentinel that reports the address of Redis. It rewrites its own configuration file.
 func (c cluster) watchRedis(ctx context.Context) error {
 	file := filepath.Join(c.dir, "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind %s\nprotected-mode no\nsentinel monitor mymaster %s 6379 1\n", sentinelPort, c.host, c.host)
@@ -134,9 +134,9 @@ func (c cluster) watchRedis(ctx context.Context) error {
 	return runBeside(ctx, []string{"redis-server", file, "--sentinel"})
 }
 
-// runBeside runs a program that ends with ctx, and with this process.
+// runBeside runs a program until ctx or this process ends.
 func runBeside(ctx context.Context, args []string) error {
-	runtime.LockOSThread() // the kernel ends it with the thread, not with the process
+	runtime.LockOSThread() // the kernel ends the program with the thread, not with the process
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -162,7 +162,7 @@ func (c cluster) startNameServer() error {
 	return nil
 }
 
-// down ends everything and deletes the files.
+// down ends all processes and deletes the files.
 func (c cluster) down() error {
 	if c.own {
 		if err := requireRoot(); err != nil {

@@ -11,14 +11,13 @@ import (
 	"sync"
 )
 
-// upgraded are the deployables that the check returns to the previous version: the edge, and two of the services behind
-// it.
+// upgraded are the deployables that the check returns to the previous version: the gateway and two services.
 var upgraded = []string{"cellcounter", "billsplit", "gateway"}
 
 // beforeTag is the tag of the previous version's images.
 const beforeTag = "before"
 
-// checkUpgrade changes from the previous version to this one, back and again, under load.
+// checkUpgrade upgrades from the previous version to this one, rolls back and upgrades again, under load.
 func checkUpgrade(ctx context.Context, c cluster) error {
 	var checkout string
 	steps := []struct {
@@ -39,7 +38,7 @@ func checkUpgrade(ctx context.Context, c cluster) error {
 	return nil
 }
 
-// changed runs do under load of the services that it changes, and fails when a request was lost.
+// changed runs do under a load of the services that it changes, and fails when a request was lost.
 func (c cluster) changed(ctx context.Context, what string, do func() error) error {
 	load := slices.DeleteFunc(slices.Clone(reads), func(r request) bool { return !slices.Contains(upgraded, r.service) })
 	counts, err := c.underLoad(ctx, load, do)
@@ -59,7 +58,7 @@ func (c cluster) buildBefore() (checkout string, err error) {
 	}
 	checkout = filepath.Join(c.dir, "before")
 	if _, err := os.Stat(checkout); err == nil {
-		return checkout, nil // left by an earlier run of this check
+		return checkout, nil // left by an earlier run
 	}
 	if err := c.export(commit, checkout); err != nil {
 		return "", err

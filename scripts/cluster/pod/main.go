@@ -1,5 +1,5 @@
-// Command pod holds a pod's namespaces and reaps its orphans. With addresses it reports whether each accepts a
-// connection: the tests of NetworkPolicies run it.
+// Command pod holds a pod's namespaces and reaps its orphaned processes. With addresses as arguments it prints whether
+// each one accepts a connection, for the tests of NetworkPolicies.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// patience limits a connection: a policy drops its packets without a response.
+// patience is the time limit of a connection. A policy drops packets, so there is no response.
 const patience = 2 * time.Second
 
 func main() {
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// settle is how long policies take to include this pod, whose address is known only after its start.
+// settle is the time until policies include this pod, whose address is known only after its start.
 const settle = 5 * time.Second
 
 // dial prints each address with open, refused (no listener, and no policy forbids it) or dropped.

@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// peer is the other side of a connection: a match of nft, and the pod in which a named port is looked up.
+// peer is the other side of a connection: an nft match, and the pod in which a named port is looked up.
 type peer struct {
 	match string
 	pod   *corev1.Pod
 }
 
-// peers returns the peers of a rule; a rule that names none allows everyone.
+// peers returns the peers of a rule. A rule without peers allows all.
 func (w World) peers(side, namespace string, named []networkingv1.NetworkPolicyPeer) (all []peer) {
 	if len(named) == 0 {
 		return []peer{{}}
@@ -83,7 +83,7 @@ func (p peer) withPorts(ports []networkingv1.NetworkPolicyPort) (all []string) {
 	return all
 }
 
-// named returns the ports with that name; a peer without a pod has none.
+// named returns nft matches for the ports with that name, or nothing for a peer without a pod.
 func (p peer) named(match, name string) (all []string) {
 	if p.pod == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package netpol enforces the NetworkPolicies of a cluster of one node, in IPv4: one table of nftables is written again
-// whenever a pod, a namespace or a policy changes. Clusters in earnest have a network plugin for it.
+// Package netpol enforces the NetworkPolicies of a one-node cluster, for IPv4. It writes one nftables table again
+// whenever a pod, a namespace or a policy changes. Production clusters have a network plugin for this.
 package netpol
 
 import (
@@ -50,7 +50,8 @@ func ended(p *corev1.Pod) bool {
 	return p.Status.PodIP == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// rules returns the rules of every policy that selects the pod, for one direction; without one the pod is not isolated.
+// rules returns the rules of all policies that select the pod, for one direction. isolated is false when no policy
+// selects it.
 func (w World) rules(pod *corev1.Pod, direction networkingv1.PolicyType) (rules string, isolated bool) {
 	var out strings.Builder
 	for _, policy := range w.Policies {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// settle is the time for which changes are collected before the table is written.
+// settle is the time in which changes are collected before the table is written.
 const settle = 50 * time.Millisecond
 
 // Enforce updates the table with every change of the cluster until ctx ends.

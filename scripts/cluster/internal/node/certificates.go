@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// lifetime is longer than a test's cluster exists.
+// lifetime of the certificates; a test's cluster exists for a shorter time.
 const lifetime = 30 * 24 * time.Hour
 
 type authority struct {
@@ -25,10 +25,10 @@ type authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// identity is the subject of a certificate that the authority signs; its organizations are Kubernetes groups.
+// identity is the subject of a certificate that the cluster's authority signs. Its organizations are Kubernetes groups.
 type identity struct {
 	file, name, group string
-	names             []string // of a server's certificate
+	names             []string // host names and addresses, in a server's certificate
 	addresses         []string
 }
 

@@ -47,7 +47,8 @@ func (n Node) startPart(p part) (*os.Process, error) {
 	return os.StartProcess(p.command[0], p.command, &os.ProcAttr{Env: os.Environ(), Files: []*os.File{nil, log, log}})
 }
 
-// bury reaps every process of the namespaces, as their first process must, until one of the parts ends.
+// bury reaps every process of the namespaces, as the first process of a PID namespace must, until one of the parts
+// ends.
 func bury(parts map[int]string) error {
 	for {
 		id, err := unix.Wait4(-1, nil, 0, nil)

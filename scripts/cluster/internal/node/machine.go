@@ -16,8 +16,8 @@ import (
 
 const cgroups = "/sys/fs/cgroup"
 
-// connect creates the network link between this machine and the namespaces of process id. The node's default route ends
-// at this machine, which does not forward.
+// connect creates the network link between this machine and the namespaces of the process with this id. The node's
+// default route leads to this machine, which forwards no packets.
 func connect(id int) error {
 	inside := "inside " + strconv.Itoa(id) + " "
 	for _, command := range []string{
@@ -47,12 +47,13 @@ func connect(id int) error {
 // disconnect deletes the link at once; otherwise the kernel deletes it some time after the namespaces.
 func disconnect() error {
 	if cable, _ := net.InterfaceByName(Name); cable == nil {
-		return nil // it has ended
+		return nil // it no longer exists
 	}
 	return exec.Command("ip", "link", "del", Name).Run()
 }
 
-// makeGroups creates the node's control group in each hierarchy. That of cpuset needs processors and memory nodes.
+// makeGroups creates the node's control group in each hierarchy. The cpuset hierarchy needs CPUs and memory nodes in
+// its group.
 func makeGroups() error {
 	for _, hierarchy := range hierarchies() {
 		group := filepath.Join(hierarchy, Name)
@@ -72,7 +73,7 @@ func makeGroups() error {
 	return nil
 }
 
-// hierarchies returns the folders of version 1, or the one of version 2.
+// hierarchies returns the folders of the control group hierarchies: several in version 1, one in version 2.
 func hierarchies() []string {
 	if _, err := os.Stat(filepath.Join(cgroups, "cgroup.controllers")); err == nil {
 		return []string{cgroups}
@@ -84,7 +85,7 @@ func hierarchies() []string {
 	return found
 }
 
-// removeGroups deletes the groups, the innermost first. Killed processes leave theirs with a delay.
+// removeGroups deletes the groups, innermost first. It waits, because killed processes leave their group with a delay.
 func removeGroups() error {
 	var err error
 	for range 50 {

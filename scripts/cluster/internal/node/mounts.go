@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The parts write to these fixed paths: inside the node each is an empty folder in memory.
+// The parts write to these fixed paths. Inside the node each one is an empty folder in memory.
 var mountPoints = []string{
 	"/run/netns",
 	"/run/containerd",
@@ -23,7 +23,7 @@ var mountPoints = []string{
 	"/usr/libexec/kubernetes",
 }
 
-// The kubelet wants these values, which are machine-wide: inside the node it reads them as already set.
+// The kubelet requires these values, which are machine-wide. Inside the node they are files that already have them.
 var sysctls = map[string]string{
 	"vm/overcommit_memory":      "1",
 	"vm/panic_on_oom":           "0",
@@ -56,10 +56,10 @@ func removeMountPoints(made []string) error {
 func (n Node) mount() error {
 	steps := []error{
 		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-		unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""), // visible to the node's containers
+		unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""), // makes mounts visible to the node's containers
 		unix.Mount("proc", "/proc", "proc", 0, ""),
 		unix.Sethostname([]byte(Name)),
-		os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644), // of this network namespace only
+		os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644), // applies to this network namespace only
 	}
 	for _, folder := range mountPoints {
 		steps = append(steps, unix.Mount("none", folder, "tmpfs", 0, ""))

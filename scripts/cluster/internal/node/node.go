@@ -1,11 +1,12 @@
-// Package node runs a whole Kubernetes on this machine without Docker: etcd, API server, controllers, scheduler,
-// kubelet, proxy, containerd and a registry in namespaces of their own. All of it ends with the first process of the
+// Package node runs a complete Kubernetes on this machine without Docker: etcd, API server, controllers, scheduler,
+// kubelet, proxy, containerd and a registry in namespaces of their own. All processes end with the first process of the
 // namespaces, and no setting of the machine is changed.
 package node
 
 import "path/filepath"
 
-// Addresses. The node and this machine are the two ends of a link; packets of the node go no further.
+// Addresses of the node's network. The node and this machine are the two ends of a link, and this machine forwards no
+// packets of the node.
 const (
 	Name     = "labnode"
 	Host     = "10.99.0.1" // this machine, for pods
@@ -31,10 +32,10 @@ func (n Node) Kubeconfig() string { return n.pki("admin.kubeconfig") }
 // Log returns the path of a part's log.
 func (n Node) Log(part string) string { return filepath.Join(n.Dir, "log", part+".log") }
 
-// Program returns the path of a program; those of Kubernetes are one file under several names.
+// Program returns the path of a program. Those of Kubernetes are links to one binary.
 func (n Node) Program(name string) string { return filepath.Join(n.Bin, name) }
 
-// BaseFile returns the path of the file that names the base image.
+// BaseFile returns the path of the file that contains the reference of the base image.
 func (n Node) BaseFile() string { return filepath.Join(n.Dir, "base.txt") }
 
 func (n Node) pki(name string) string      { return filepath.Join(n.Dir, "pki", name) }

@@ -4,10 +4,10 @@ package node
 type part struct {
 	name    string
 	command []string
-	after   func() error // waits for what the part needs; nil: nothing
+	after   func() error // waits for the part's precondition; may be nil
 }
 
-// parts returns the parts in the order of their start.
+// parts returns the parts in the order in which they start.
 func (n Node) parts() []part {
 	return []part{
 		{name: "registry", command: []string{n.Program("cluster"), "registry", n.Bin, n.Dir}},
@@ -75,7 +75,7 @@ func (n Node) controllers() []string {
 		"--use-service-account-credentials", "--allocate-node-cidrs=false", "--controllers", "*")
 }
 
-// withIdentity returns the command of a program that calls the API server as who.
+// withIdentity returns the command line of a program that calls the API server with the kubeconfig of who.
 func (n Node) withIdentity(program, who string) []string {
 	kubeconfig := n.pki(who + ".kubeconfig")
 	return []string{

@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// Inside is the verb of the process that is the first one of the namespaces.
+// Inside is the verb that runs the first process of the namespaces.
 const Inside = "inside"
 
-// namespaces are those of the node. There is none for users: containers need the machine's root.
+// namespaces are the node's own. There is no user namespace, because containers need the machine's root.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS |
 	syscall.CLONE_NEWIPC
 
-// Serve runs the node, and beside it the helpers of its network, until ctx or one of them ends. Only its folder
-// remains.
+// Serve runs the node and, next to it, the helpers of its network, until ctx or one of them ends. Of the node, only its
+// folder remains.
 func (n Node) Serve(ctx context.Context, beside func(context.Context) error) (err error) {
 	if err := n.prepare(); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (n Node) prepare() error {
 	return n.writeSettings()
 }
 
-// start starts the first process, which waits for the end of its input: then its network exists.
+// start starts the first process. That process waits until its input is closed, which means that its network exists.
 func (n Node) start() (*exec.Cmd, *os.File, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,7 +86,8 @@ func (n Node) start() (*exec.Cmd, *os.File, error) {
 	return cmd, begin, cmd.Start()
 }
 
-// killed returns nil for the exit error of a process that was told to end.
+// killed returns nil for an exit error, which is expected of a process that was told to end, and any other error
+// unchanged.
 func killed(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -13,7 +13,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").ParseFS(files, "files/*"))
 
-// writeSettings writes the files of files/ with this node's values, each under its own name.
+// writeSettings writes the files of files/ with this node's values, under the same names.
 func (n Node) writeSettings() error {
 	values := map[string]string{"Name": Name, "Address": Address, "Registry": Registry, "DNS": DNS, "Pods": pods,
 		"Dir": n.Dir, "PKI": n.pki(""), "Settings": n.settings("")}

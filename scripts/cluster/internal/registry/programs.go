@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// PushPrograms makes an image from an archive of programs and pushes it under each of the references.
+// PushPrograms makes an image from an archive of programs and pushes it under each reference.
 func PushPrograms(archive string, references []string) error {
 	layer, err := tarball.LayerFromFile(archive, tarball.WithMediaType(types.OCILayer))
 	if err != nil {

@@ -65,12 +65,12 @@ func pushProgram(address, program string) error {
 	return err
 }
 
-// pushBase makes a base image like distroless/static, which is not available everywhere: a user, certificate
-// authorities and nothing to run.
+// pushBase makes a base image like distroless/static, which not every network can reach. It has a user, certificate
+// authorities and no program.
 func pushBase(address string) (reference string, err error) {
 	authorities, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	if err != nil {
-		authorities = nil // of a machine without authorities: nothing in the cluster calls the internet
+		authorities = nil // the machine has none; nothing in the cluster calls the internet
 	}
 	return push(address+"/static:local", nil, map[string][]byte{
 		"etc/passwd":                        []byte("nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"),

@@ -1,4 +1,5 @@
-// Package images tests the images that make images builds: what is in them, that two builds are one digest, and their
-// size. It builds them as make does and pushes them to a registry of its own, on a base that it makes: the real one
-// cannot be had everywhere. A module of its own, outside the workspace, because of what the builder requires.
+// Package images tests the images that `make images` builds: their content, their size, and that two builds have the
+// same digest. It builds them as make does, on a base image that it makes itself because the real one is not reachable
+// everywhere, and pushes them to a registry of its own. It is a module outside the workspace because of the builder's
+// dependencies.
 package images

@@ -48,7 +48,7 @@ func (p Principal) Actor() Actor {
 	default:
 		a.Kind, a.ID = ActorInstrument, p.LabUserID
 	}
-	if p.Grant != nil { // a token that a service issued for a lab user
+	if p.Grant != nil { // the claims of a token that a service issued for a lab user
 		a.Kind = ActorLabUser
 	}
 	return a

@@ -88,7 +88,7 @@ func TestAuthenticate(t *testing.T) {
 	cases := []struct {
 		name string
 		in   authn.Credentials
-		want authn.Kind // Anonymous: refused
+		want authn.Kind // Anonymous means refused
 		kind apperr.Kind
 	}{
 		{"session", authn.Credentials{Cookie: "theme=dark; bad cookie,; sessionid=asha"}, authn.Session, 0},

@@ -48,7 +48,8 @@ func value(p *int64) int64 {
 	return *p
 }
 
-// numbered reports whether a login has the number that its kind is authorized by: zero would equal "no one".
+// numbered reports whether the identity has the id by which its type of login is authorized. An id of zero would match
+// rows without an owner.
 func (i identity) numbered() bool {
 	switch i.SessionType {
 	case Doctor:

@@ -19,8 +19,8 @@ var (
 	errActor    = errors.New("only the forwarder of an audience may name another caller")
 )
 
-// refusals are what the holder of a token can do about it, the first that matches. What a token says is checked only
-// after its signature, so that a forged token learns nothing but that it is forged.
+// refusals lists the reason and the message for the caller by cause; the first match counts. Claims are checked only
+// after the signature, so the response to a forged token reveals nothing but that it is forged.
 var refusals = []struct {
 	cause           error
 	reason, message string

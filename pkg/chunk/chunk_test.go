@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 )
 
-const field = 1 // of BytesValue
+const field = 1 // field number in BytesValue
 
 func codec() encoding.CodecV2 { return chunk.Codec() }
 

@@ -112,7 +112,7 @@ func TestOnlyFilesOfKnownSettingsAreOpened(t *testing.T) {
 	if err != nil || got.Webhook != "from a file" {
 		t.Fatalf("settings = %+v, error %v, want the webhook's value from its file", got, err)
 	}
-	var own limits // CERT_FILE is itself a setting, whose value is a path
+	var own limits // CERT_FILE is itself a setting; its value is a path
 	if err := config.Load("X_", &own, []string{"X_CERT_FILE=" + absent}); err != nil || own.CertFile != absent || own.Cert != "" {
 		t.Fatalf("settings = %+v, error %v, want CERT_FILE as given and no CERT", own, err)
 	}

@@ -13,22 +13,23 @@ import (
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 )
 
-// uncheckedBytes is how much of a body is read before the service has authenticated the caller.
+// uncheckedBytes is the largest body, in bytes, that is read before the service has authenticated the caller.
 const uncheckedBytes = 64 << 10
 
-// admissionDeadline limits the question whether a caller is admitted.
+// admissionDeadline limits the call that asks the service whether it admits the caller.
 const admissionDeadline = 5 * time.Second
 
-// large reports whether r may send more than that: its length is not known, or above it.
+// large reports whether the body of r is larger than uncheckedBytes or has no known length.
 func large(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && (r.ContentLength < 0 || r.ContentLength > uncheckedBytes)
 }
 
-// refused asks the service whether it admits the caller of r, before its body is read, and answers the request if not.
+// refused asks the service, before the body of r is read, whether it admits the caller. If not, it writes the error
+// response and returns true.
 func (m *Mux) refused(c *call, r *http.Request) bool {
 	route, ok := m.routes.find(r.Method, routed(r))
 	if !ok || m.connection == nil {
-		return false // the mux answers by itself
+		return false // no call of a service follows; the mux responds
 	}
 	ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, route.RPC, runtime.WithHTTPPathPattern(route.Path))
 	if err == nil {

@@ -21,8 +21,8 @@ type call struct {
 	area   *Area
 	route  string // the path pattern; empty when no route matched
 	status int
-	reason string       // of the error that a service returned
-	body   *requestBody // nil: the request has none
+	reason string       // reason of a service's error
+	body   *requestBody // nil if the request has no body
 }
 
 type callKey struct{}

@@ -32,7 +32,7 @@ func (e *Edge) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// preflight responds to a browser's question what a page of a trusted origin may send. It reports whether r is one.
+// preflight responds to the preflight request of a page of a trusted origin. It reports whether r is one.
 func (e *Edge) preflight(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false

@@ -168,8 +168,8 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
-// notConfigured is the reason of a 503 for what this installation lacks a provider or a setting for. It is no failure
-// of the area: an alert of the service itself names what is missing.
+// notConfigured is the reason of a 503 when this installation lacks a provider or a setting. It does not count as a
+// failure of the area: an alert of the service itself names what is missing.
 const notConfigured = "NOT_CONFIGURED"
 
 // class returns the status class for metrics, such as 2xx. Event streams, which last while someone watches, areas that

@@ -70,8 +70,8 @@ func plainType(header http.Header) {
 	}
 }
 
-// unsupported returns what is wrong with the coding or the type of r's body, "" for a body that can be read. Types that
-// clients send by habit, as curl does, are read as JSON.
+// unsupported returns a message if the content encoding or type of r's body is not supported, otherwise "". Types that
+// clients such as curl send by default are read as JSON.
 func unsupported(r *http.Request) string {
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
 		return ""

@@ -23,10 +23,10 @@ import (
 type Mux struct {
 	*runtime.ServeMux
 	area   *Area
-	routes routeTable // of all areas
+	routes routeTable // routes of all areas
 	// connection asks for admission; nil for paths of no area.
 	connection grpc.ClientConnInterface
-	streams    *openStreams // of all areas
+	streams    *openStreams // shared by all areas
 }
 
 // muxes holds one mux per area. A single mux for all areas would compare a path with the routes of every service, which
@@ -66,7 +66,7 @@ func newMux(a *Area, routes routeTable) *Mux {
 		runtime.WithForwardResponseOption(forward),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
-		// Reads the path as keepSegments leaves it: split first, decoded then.
+		// The mux splits the path as keepSegments leaves it, then decodes the segments.
 		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
 		runtime.WithWriteContentLength(),
 	)
@@ -99,7 +99,7 @@ func (all muxes) serve(c *call, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodHead && m.routes.answersHead(routed(r)) {
-		r.Method = http.MethodGet // net/http leaves the body out; the request of the connection keeps its method
+		r.Method = http.MethodGet // net/http omits the body, because its own request still has the method HEAD
 	}
 	if large(r) && m.refused(c, r) {
 		return

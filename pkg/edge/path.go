@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// keepSegments makes u ready for routing: without one trailing slash, and with RawPath wherever a segment has a
-// character that the decoded path would hide. An encoded slash belongs to its segment: it separates nothing, so that
-// no path leads to another operation than it shows to proxies. Other encoded characters match as the plain ones.
+// keepSegments prepares u for routing: it removes one trailing slash, and sets RawPath if a segment has a character
+// that the decoded path would hide. An encoded slash belongs to its segment and separates nothing, so that a path
+// cannot lead to another operation than the one that proxies see. Other encoded characters match like plain ones.
 func keepSegments(u *url.URL) {
 	if u.RawPath == "" && !strings.Contains(u.Path, "%") { // the common case
 		u.Path = trimSlash(u.Path)
@@ -16,7 +16,7 @@ func keepSegments(u *url.URL) {
 	}
 	segments := strings.Split(trimSlash(u.EscapedPath()), "/")
 	for i, segment := range segments {
-		if plain, err := url.PathUnescape(segment); err == nil { // EscapedPath escapes whatever cannot be read
+		if plain, err := url.PathUnescape(segment); err == nil { // EscapedPath escapes what cannot be decoded
 			segments[i] = url.PathEscape(plain)
 		}
 	}

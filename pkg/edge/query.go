@@ -15,21 +15,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/labjson"
 )
 
-// queryParser reads the parameters of a query and refuses names that resemble one of the request: who misspells a
-// parameter must not be taken to have left it out.
+// queryParser reads the parameters of a query. It rejects an unknown name that resembles a field of the request,
+// because a misspelt parameter would otherwise count as missing.
 type queryParser struct{ runtime.DefaultQueryParser }
 
 var _ runtime.QueryParameterParser = (*queryParser)(nil)
 
-// setQueryParser sets the parser once: the library keeps one for all muxes of the process.
+// setQueryParser sets the parser once, because the library has one for all muxes of the process.
 var setQueryParser = sync.OnceFunc(func() { runtime.NewServeMux(runtime.SetQueryParameterParser(&queryParser{})) })
 
-// Parse fills msg. The error's text is read by parameterError.
+// Parse fills msg. parameterError reads the text of its errors.
 func (p *queryParser) Parse(msg proto.Message, values url.Values, filter *utilities.DoubleArray) error {
 	fields := msg.ProtoReflect().Descriptor().Fields()
 	var names []string
 	for i := range fields.Len() {
-		names = append(names, fields.Get(i).TextName(), fields.Get(i).JSONName()) // a query may use both
+		names = append(names, fields.Get(i).TextName(), fields.Get(i).JSONName()) // a query may use either name
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if meant := labjson.Near(name, names); meant != "" {

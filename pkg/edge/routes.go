@@ -96,7 +96,8 @@ func (t routeTable) methods(path string) []string {
 	return methods
 }
 
-// answersHead reports whether path responds to HEAD, as to GET without a body: a stream would not end.
+// answersHead reports whether path responds to HEAD as to GET, without a body. Streams do not, because they would not
+// end.
 func (t routeTable) answersHead(path string) bool {
 	read, ok := t.find(http.MethodGet, path)
 	return ok && !read.stream

@@ -66,8 +66,8 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
 
-// File returns a handler that serves content under a name, which decides its type, compressed where the caller accepts
-// it. Callers may keep it and ask by its ETag whether it changed.
+// File returns a handler that serves content under a name, which decides its type. It compresses the content for
+// clients that accept that. Clients may cache it and check it by its ETag.
 func File(name string, content []byte) http.Handler {
 	packed := pack(content)
 	tag := fmt.Sprintf("%x", sha256.Sum256(content))[:tagLength]
@@ -107,7 +107,7 @@ func compressed(files fs.FS) map[string][]byte {
 
 func pack(content []byte) []byte {
 	var small bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // fails for other levels alone
+	w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // fails only for an invalid level
 	_, _ = w.Write(content)
 	_ = w.Close()
 	return small.Bytes()

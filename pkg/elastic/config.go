@@ -89,7 +89,7 @@ func (c *Config) spread(pool http.RoundTripper) http.RoundTripper {
 	return all
 }
 
-// timeout returns the limit of one attempt.
+// timeout returns the time limit of one attempt.
 func (c *Config) timeout() time.Duration { return time.Duration(c.RequestTimeout) * time.Second }
 
 func (c *Config) transport() (*http.Transport, error) {

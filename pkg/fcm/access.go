@@ -79,7 +79,7 @@ func (a *Access) fetch(ctx context.Context, now time.Time) (*oauth2.Token, error
 	token, err := account.grant.TokenSource(ctx).Token()
 	var answer *oauth2.RetrieveError
 	switch {
-	case guarded.err != nil: // the library keeps only the error's text
+	case guarded.err != nil: // the library would keep only the error's text
 		return nil, guarded.err
 	case errors.As(err, &answer):
 		return nil, refused(answer.Response, now)
@@ -91,7 +91,7 @@ func (a *Access) fetch(ctx context.Context, now time.Time) (*oauth2.Token, error
 
 func refused(answer *http.Response, now time.Time) *Error {
 	switch answer.StatusCode {
-	case http.StatusBadRequest, http.StatusUnauthorized: // invalid_grant, invalid_client
+	case http.StatusBadRequest, http.StatusUnauthorized: // such as invalid_grant and invalid_client
 		return &Error{
 			Class:   Configuration,
 			Reason:  "credentials",

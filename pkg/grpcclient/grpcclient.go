@@ -24,8 +24,9 @@ const (
 	defaultDeadline  = 5 * time.Second
 	keepaliveTimeout = 10 * time.Second
 	windowBytes      = 1 << 20
-	// keepaliveTime is the interval of pings on connections without traffic, also without calls: else a firewall that
-	// closes idle connections fails the call that is sent at the same moment. It is above the minimum that servers allow.
+	// keepaliveTime is the interval of pings on connections without traffic, also while no call is running. Without them a
+	// firewall would close idle connections, and a call sent at that moment would fail. It is above the minimum that
+	// servers allow.
 	keepaliveTime = 20 * time.Second
 )
 

@@ -60,10 +60,10 @@ func TestServiceIsReconnectedWithinSecondsOfItsReturn(t *testing.T) {
 	})
 }
 
-// quietConn notes the longest time in which it was not written to.
+// quietConn records the longest time between two writes.
 type quietConn struct {
 	net.Conn
-	last, longest *atomic.Int64 // nanoseconds: the time of the last write, and the longest pause
+	last, longest *atomic.Int64 // in nanoseconds: time of the last write, longest pause
 }
 
 func (c quietConn) Write(b []byte) (int, error) {
@@ -74,7 +74,7 @@ func (c quietConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// A firewall that closes idle connections would fail the call that is sent at the same moment.
+// Without traffic, a firewall closes the connection, and a call sent at that moment would fail.
 func TestAnIdleConnectionIsKeptBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

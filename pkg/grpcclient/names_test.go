@@ -29,7 +29,7 @@ type cluster struct {
 	pods    map[string]*bufconn.Listener // guarded by mu, by address
 	servers map[string]*grpc.Server      // guarded by mu
 	names   []netip.Addr                 // guarded by mu
-	failure error                        // guarded by mu; of the name server
+	failure error                        // error of the name server; guarded by mu
 	queries int                          // guarded by mu
 }
 

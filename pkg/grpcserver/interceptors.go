@@ -39,8 +39,8 @@ type interceptors struct {
 	stopping  context.Context // ends when the server starts to stop
 	deadline  time.Duration
 	slots     *slots
-	streams   *slots // of responses
-	uploads   *slots // streams of requests
+	streams   *slots // slots of server streams
+	uploads   *slots // slots of client streams
 	refused   prometheus.Counter
 	panics    *prometheus.CounterVec
 	auth      Authenticator
@@ -48,7 +48,7 @@ type interceptors struct {
 	callers   map[string]*typev1.Callers
 	further   map[string]string // see Config.FurtherCallers
 	responses Responses
-	// repeatable are the methods whose callers' idempotency keys are known here.
+	// repeatable are the methods whose requests with an idempotency key are executed once here.
 	repeatable map[string]protoreflect.MethodDescriptor
 	log        *slog.Logger
 	telemetry  *telemetry.Telemetry

@@ -21,17 +21,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
-// leaseMargin is how much longer than its deadline a call is taken to be running.
+// leaseMargin is added to a call's deadline: after both, the call counts as dead.
 const leaseMargin = 5 * time.Second
 
-// Responses executes the work of a request with an idempotency key once.
+// Responses executes a request with an idempotency key at most once and stores its response.
 type Responses interface {
 	Once(ctx context.Context, lab int64, request idempotency.Request, lease time.Duration,
 		work func() ([]byte, error)) (response []byte, replayed bool, err error)
 }
 
-// Repeatable returns the methods, by full name, whose callers may send an idempotency key: a POST, unless the contract
-// has an idempotency_level, because the method can be repeated anyway. Uploads are known by their content.
+// Repeatable returns the methods, by full name, whose callers may send an idempotency key. These are POSTs without an
+// idempotency_level, which would mean that the method can be repeated anyway. Uploads are left out, because their
+// content identifies them.
 func Repeatable() map[string]protoreflect.MethodDescriptor {
 	table := map[string]protoreflect.MethodDescriptor{}
 	eachMethod(func(name string, method protoreflect.MethodDescriptor) {
@@ -56,7 +57,7 @@ type stored struct {
 	Header  metadata.MD
 }
 
-// recorder remembers the metadata of a response.
+// recorder records the metadata of a response.
 type recorder struct {
 	grpc.ServerTransportStream
 	header metadata.MD
@@ -69,14 +70,15 @@ func (r *recorder) SetHeader(md metadata.MD) error {
 	return r.ServerTransportStream.SetHeader(md)
 }
 
-// refused reports whether the handler answered with the status of an error, of a request that may be corrected.
+// refused reports whether the handler set an error status or marked the response as a refusal. The caller may then
+// correct the request and send it again with the same key.
 func (r *recorder) refused() bool {
 	isError := func(status string) bool { return status >= "4" }
 	return len(r.header.Get(idempotency.RefusedHeader)) > 0 ||
 		slices.ContainsFunc(r.header.Get(rpcerr.StatusMetadata), isError)
 }
 
-// repeatUnary executes a request with an idempotency key once.
+// repeatUnary executes a request with an idempotency key once. Other requests are passed on.
 func (i *interceptors) repeatUnary(
 	ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler,
 ) (any, error) {
@@ -137,14 +139,15 @@ func requestOf(ctx context.Context, keys []string, method string, message proto.
 	return idempotency.Request{Actor: p.Actor(), Login: loginOf(ctx, p), Key: keys[0], Operation: method, Body: body}, nil
 }
 
-// rightsOf returns what a login may do and see: a login that has lost some of it gets no response from before.
+// rightsOf returns the permissions and limits of a login. They are part of the request's hash, so that a login that has
+// lost some of them does not get an earlier response.
 func rightsOf(p authn.Principal) []byte {
 	permissions := slices.Sorted(slices.Values(p.Permissions))
 	return fmt.Appendf(nil, "%t %d %d %d %v %q", p.IsGlobalAdmin, p.BranchID, p.OrgID, p.CCID, p.DepartmentIDs, permissions)
 }
 
-// loginOf tells logins with the same number apart: people of one organization by their names, instruments, which have
-// none, by their tokens.
+// loginOf distinguishes logins with the same id: users of one organization by their names, instruments, which have no
+// names, by their tokens.
 func loginOf(ctx context.Context, p authn.Principal) string {
 	if p.Kind == authn.Service || p.Username != "" {
 		return p.Username
@@ -155,7 +158,8 @@ func loginOf(ctx context.Context, p authn.Principal) string {
 	return ""
 }
 
-// labOf returns the laboratory whose keys count: that of the login, or the one that a service names.
+// labOf returns the laboratory that an idempotency key belongs to: the login's, or the one that a service's request
+// names.
 func labOf(ctx context.Context, message proto.Message) int64 {
 	p := authn.FromContext(ctx)
 	if named, ok := message.(interface{ GetLabId() int64 }); ok && p.Kind == authn.Service {

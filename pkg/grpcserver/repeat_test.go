@@ -19,7 +19,7 @@ import (
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
-// counter answers each execution with its number, and refuses reports below 10 with a status of its own.
+// counter responds to each execution with its number, and refuses reports below 10 with an error status.
 type counter struct {
 	rerunv1.UnimplementedRerunServiceServer
 	executed atomic.Int32
@@ -144,7 +144,8 @@ func TestWhichMethodsAreRepeatable(t *testing.T) {
 	}
 }
 
-// Instruments number their messages, and people of an organization have its number: keys are of each of them.
+// All users of an organization have its id, and instruments use numbers of messages as keys, so each login needs keys
+// of its own.
 func TestLoginsWithOneNumberHaveKeysOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	h := &counter{}

@@ -50,7 +50,7 @@ type Config struct {
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
 	// MaxMessageBytes limits the size of a request.
 	MaxMessageBytes int `env:"MAX_MESSAGE_BYTES" envDefault:"4194304"`
-	// FurtherCallers maps a program that no contract lists to a listed caller, whose rights it gets.
+	// FurtherCallers maps programs that no contract lists to a listed caller, whose rights they get.
 	FurtherCallers map[string]string `env:"FURTHER_CALLERS"`
 	// TLS makes the listener accept only certificates of one CA.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
@@ -76,8 +76,8 @@ func (c *Config) Validate() error {
 	return errors.Join(append(problems, c.checkCallers())...)
 }
 
-// checkCallers refuses programs with the name of a listed caller, whose rights they would replace, and rights of a
-// caller that no contract lists.
+// checkCallers rejects entries of FurtherCallers whose program has the name of a listed caller, because they would
+// replace its rights, and entries whose caller no contract lists.
 func (c *Config) checkCallers() error {
 	if len(c.FurtherCallers) == 0 {
 		return nil
@@ -116,7 +116,7 @@ type Deps struct {
 	Codec encoding.CodecV2
 	// Responses executes requests with an idempotency key once; nil if the methods are not repeatable.
 	Responses Responses
-	// OwnKeys lists the full names of methods that know their callers' idempotency keys themselves.
+	// OwnKeys lists the full names of methods whose service handles idempotency keys itself.
 	OwnKeys []string
 }
 

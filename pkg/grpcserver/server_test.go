@@ -32,7 +32,7 @@ func (authenticator) Authenticate(_ context.Context, c authn.Credentials) (authn
 	if c.Authorization == "Bearer other" {
 		return authn.Principal{Kind: authn.Bearer, SessionType: authn.LabUser, LabID: 13}, nil
 	}
-	if name, ok := strings.CutPrefix(c.Authorization, "Bearer clinic "); ok { // people of one organization
+	if name, ok := strings.CutPrefix(c.Authorization, "Bearer clinic "); ok { // users of one organization
 		return authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 45, Username: name}, nil
 	}
 	if c.Authorization == "Bearer moved person" {
@@ -236,14 +236,14 @@ func TestOneLaboratoryCannotTakeAllSlots(t *testing.T) {
 	}
 }
 
-// TestAdmissionRunsNoHandler: a call that asks for admission is authenticated and nothing more.
+// TestAdmissionRunsNoHandler checks that a call that asks for admission is only authenticated.
 func TestAdmissionRunsNoHandler(t *testing.T) {
 	t.Parallel()
 	client, _, _ := start(t, config())
 	ask := func(ctx context.Context) context.Context {
 		return metadata.AppendToOutgoingContext(ctx, grpcserver.AdmissionHeader, "1")
 	}
-	const fails = 2 // the handler's answer to this id is an internal error
+	const fails = 2 // the handler returns an internal error for this id
 	if _, err := client.ListReruns(ask(good(t)), list(fails)); err != nil {
 		t.Errorf("a good caller: %v, want admission", err)
 	}

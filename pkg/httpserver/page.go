@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// pagePolicy lets a page load its own files only; the sources of its styles differ by page.
+// pagePolicy lets a page load only its own files. The sources of its styles differ by page.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src %s; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

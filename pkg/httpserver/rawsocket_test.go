@@ -135,7 +135,7 @@ func TestResponsesToRawSockets(t *testing.T) {
 		parts   []string
 		want    string        // the statuses of the responses, in order
 		body    string        // substring of the last response
-		within  time.Duration // until the connection is closed; zero: at once
+		within  time.Duration // time until the connection is closed; zero: at once
 	}{
 		"a request":                          {echo, 0, []string{post + closing + "Content-Length: 2\r\n\r\nab"}, "200", "got ab", 0},
 		"a length and chunks":                {echo, 0, []string{post + "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n"}, "200", "got ", 0},

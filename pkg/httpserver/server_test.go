@@ -113,7 +113,7 @@ func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 		<-release
 		_, _ = io.WriteString(w, "done")
 	})
-	probe := httptest.NewUnstartedServer(nil) // reserves a free port
+	probe := httptest.NewUnstartedServer(nil) // only reserves a free port
 	address := probe.Listener.Addr().String()
 	probe.Listener.Close()
 

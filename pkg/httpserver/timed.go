@@ -25,8 +25,8 @@ func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		Harden(w.Header())
 		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
-			// net/http hides a Content-Length beside chunks, and chunks before HTTP/1.1. A proxy in front may have seen another
-			// end of the request, so later bytes on this connection are not trusted.
+			// net/http hides a Content-Length next to chunks, and chunks before HTTP/1.1. A proxy may therefore have seen
+			// another end of the request, so later bytes on this connection are not trusted.
 			w.Header().Set("Connection", "close")
 		}
 		SetWriteTimeout(w, responseTimeout)

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// cutting closes the connection after the first SETNX has been sent, before its answer is read.
+// cutting closes the connection after it has sent the first SETNX, before the response is read.
 type cutting struct {
 	net.Conn
 	cut  *atomic.Bool

@@ -22,7 +22,7 @@ import (
 
 var morning = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
-// bills is a service that creates bills: its change is a row, its response the row's number.
+// bills is a service that creates bills. Its change is a row, and its response is the row's number.
 type bills struct {
 	db    *sql.DB
 	table idempotency.Table
@@ -154,7 +154,7 @@ func TestKeysBelongToALogin(t *testing.T) {
 	b.requireBills(t, 3)
 }
 
-// A client repeats a request while version 1.0.0, whose keys belong to the laboratory, is replaced.
+// During an upgrade a client may repeat a request that version 1.0.0 executed, whose keys belong to the laboratory.
 func TestARequestThatVersion100ExecutedIsReplayed(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)

@@ -35,23 +35,23 @@ var ErrKeyReused = apperr.New(
 
 // Request describes a request that its caller may repeat under one key.
 type Request struct {
-	Actor     authn.Actor // whose key it is; all services of a laboratory share theirs
-	Login     string      // tells logins of one actor apart; for Responses alone
+	Actor     authn.Actor // owner of the key; all services of a laboratory share theirs
+	Login     string      // distinguishes logins of one actor; used by Responses only
 	Key       string      // chosen by the caller; empty: the request is not stored
-	Operation string      // the RPC's full name: a key is valid for one operation
-	Body      []byte      // everything that the outcome depends on, with one fixed encoding
+	Operation string      // the RPC's full name; a key is valid for one operation
+	Body      []byte      // every input of the operation, in a deterministic encoding
 }
 
 // Response is returned to the caller, now and whenever the request is repeated.
 type Response struct {
-	Status int // the service's own code of the outcome; may be 0
+	Status int // the service's own outcome code; may be 0
 	Body   []byte
 }
 
-// KeyHeader is the metadata with the caller's key.
+// KeyHeader is the metadata key of the idempotency key.
 const KeyHeader = "idempotency-key"
 
-// KeyFrom returns the key that came with an RPC, "" for none.
+// KeyFrom returns the idempotency key of an RPC, or "" if there is none.
 func KeyFrom(ctx context.Context) string {
 	if values := metadata.ValueFromIncomingContext(ctx, KeyHeader); len(values) > 0 {
 		return values[0]
@@ -59,20 +59,20 @@ func KeyFrom(ctx context.Context) string {
 	return ""
 }
 
-// ReplayedHeader is the metadata of a response that is a stored one.
+// ReplayedHeader is the metadata that marks a stored response.
 const ReplayedHeader = "idempotent-replayed"
 
-// MarkReplayed tells the caller of the RPC that the response is a stored one.
+// MarkReplayed marks the response of the RPC as a stored one.
 func MarkReplayed(ctx context.Context) {
-	_ = grpc.SetHeader(ctx, metadata.Pairs(ReplayedHeader, "true")) // fails outside an RPC alone
+	_ = grpc.SetHeader(ctx, metadata.Pairs(ReplayedHeader, "true")) // fails only outside an RPC
 }
 
-// RefusedHeader is the metadata of a response that is a refusal although the RPC succeeds. Edges do not pass it on.
+// RefusedHeader is the metadata that marks the response of a successful RPC as a refusal. Edges do not pass it on.
 const RefusedHeader = "x-lab-refused"
 
-// MarkRefused notes that nothing was done, so that the request may be sent again with its key.
+// MarkRefused states that the RPC changed nothing, so that the request may be sent again with its key.
 func MarkRefused(ctx context.Context) {
-	_ = grpc.SetHeader(ctx, metadata.Pairs(RefusedHeader, "true")) // fails outside an RPC alone
+	_ = grpc.SetHeader(ctx, metadata.Pairs(RefusedHeader, "true")) // fails only outside an RPC
 }
 
 // CheckKey returns ErrKeyInvalid for an invalid key. The empty key, which means none, is valid.
@@ -118,7 +118,7 @@ func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now t
 	return response, false, row.store(ctx, tx, response)
 }
 
-// keyOf returns the key of an actor as it is stored.
+// keyOf returns the hash that is stored for a key of an actor.
 func keyOf(a authn.Actor, key string) [sha256.Size]byte {
 	return sha256.Sum256(fmt.Appendf(nil, "%s %d %s", a.Kind, a.ID, key))
 }
@@ -175,8 +175,8 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Respo
 	return before, true, nil
 }
 
-// previous finds the response of a request that was executed by version 1.0.0, whose keys belong to the laboratory: a
-// client may repeat it while the version is replaced.
+// previous returns the response of a request that version 1.0.0 executed. Its keys belong to the laboratory, not to the
+// login. A client may repeat such a request during the upgrade.
 func (r row) previous(
 	ctx context.Context, tx *sql.Tx, now time.Time, key string,
 ) (before Response, found bool, err error) {

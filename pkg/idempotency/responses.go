@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// ErrRunning is returned to a request while the same request is being executed and does not end in time. It is no
-// conflict: clients, and the task queue's webhooks, repeat what is unavailable.
+// ErrRunning is returned when the same request is still being executed at the caller's deadline. Its kind is
+// Unavailable, not Conflict, because clients and the task queue's webhooks repeat unavailable requests.
 var ErrRunning = apperr.New(apperr.Unavailable, "IDEMPOTENCY_KEY_IN_USE",
 	"the first request with this idempotency key is still being executed: repeat the request in a few seconds").
 	WithRetryAfter(retryAfter)
@@ -31,16 +31,16 @@ var errManyKeys = apperr.Newf(apperr.TooManyRequests, "IDEMPOTENCY_KEYS_EXHAUSTE
 const (
 	retryAfter = 2 * time.Second
 	pollEvery  = 50 * time.Millisecond
-	// The cache also has the sessions, so it must not fill: maxKept are the bytes of a response that is stored,
-	// and maxKeys the keys of a login within keysWindow. Services have no such limit.
+	// These limits keep the cache, which also stores the sessions, from filling up: maxKept is the largest stored response
+	// in bytes, and maxKeys the number of keys of a login within keysWindow. Services may use any number of keys.
 	maxKept    = 64 << 10
 	maxKeys    = 20_000
 	keysWindow = time.Hour
 )
 
-// Responses keeps responses in the cache, for requests whose change and response have no common transaction. A process
-// that dies between the two, or a cache that loses its data, leaves the request unknown: it is executed again when it
-// is repeated. Table has no such gap.
+// Responses keeps responses in the cache, for requests whose change and response have no common transaction. When a
+// process dies between the two, or the cache loses its data, the request is executed again when it is repeated. Table
+// has no such gap.
 type Responses struct {
 	client redis.UniversalClient
 	prefix string
@@ -51,15 +51,15 @@ func NewResponses(client redis.UniversalClient, service string) *Responses {
 	return &Responses{client, "idempotency:" + service + ":"}
 }
 
-// Entries begin with their state and the hash of the request.
+// An entry begins with its state and the hash of the request.
 const (
-	running = 'r' // then a number of the execution
-	done    = 'd' // then the response
+	running = 'r' // followed by a random number of the execution
+	done    = 'd' // followed by the response
 	head    = 1 + sha256.Size
 )
 
-// finish replaces the entry of this execution, or deletes it, unless another execution has followed. An execution that
-// took longer than its lease is stored, too.
+// finish replaces the entry of this execution by its response, or deletes it after a failure. It does nothing when
+// another execution has claimed the key. The response of an execution that took longer than its lease is stored, too.
 var finish = redis.NewScript(`
 local entry = redis.call('GET', KEYS[1])
 if entry and entry ~= ARGV[1] then return 0 end
@@ -67,10 +67,9 @@ if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`)
 
-// Once executes work unless the request was executed before, and returns its response; replayed reports that the
-// response is a stored one. A response of work that is nil or larger than 64 KiB is not stored. A second request waits
-// for the first, which is taken for dead after lease. The error of a failed write of the response is not returned: the
-// request was executed.
+// Once executes work unless the request was executed before, and returns its response; replayed is true for a stored
+// response. A response that is nil or larger than 64 KiB is not stored. A repeated request waits for the running one,
+// which counts as dead after lease. An error of storing the response is not returned, because the request was executed.
 func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease time.Duration,
 	work func() ([]byte, error)) (response []byte, replayed bool, err error) {
 	if request.Key == "" {
@@ -87,10 +86,10 @@ func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease 
 		return []byte(before[head:]), true, nil
 	}
 	entry := ""
-	defer func() { // also after a panic, and after a claim whose answer was lost
+	defer func() { // also after a panic, and after a claim whose response was lost
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = finish.Run(ending, r.client, []string{key}, own, entry, KeyAge.Milliseconds()).Err() // else the lease ends it
+		_ = finish.Run(ending, r.client, []string{key}, own, entry, KeyAge.Milliseconds()).Err() // on error the lease ends it
 	}()
 	if err == nil {
 		err = r.count(ctx, lab, request)
@@ -104,14 +103,14 @@ func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease 
 	return response, false, err
 }
 
-// increment counts in one step with the end of the window: a process that dies between two would leave a login
-// without keys for ever.
+// increment counts and sets the end of the window in one step. If a process died between two steps, the counter would
+// never expire and the login could never use a key again.
 var increment = redis.NewScript(`
 local n = redis.call('INCR', KEYS[1])
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return n`)
 
-// count limits the keys of a login.
+// count returns an error if the login has used more than maxKeys keys in the window.
 func (r *Responses) count(ctx context.Context, lab int64, request Request) error {
 	if request.Actor.Kind == authn.ActorPlatform {
 		return nil
@@ -127,7 +126,7 @@ func (r *Responses) count(ctx context.Context, lab int64, request Request) error
 	return nil
 }
 
-// claim writes own as the entry, or returns the entry of the same request when that has ended.
+// claim stores own as the entry of the key, or waits for the same request and returns its entry.
 func (r *Responses) claim(ctx context.Context, key, own string, lease time.Duration) (before string, err error) {
 	for {
 		claimed, err := r.client.SetNX(ctx, key, own, lease).Result()
@@ -135,9 +134,9 @@ func (r *Responses) claim(ctx context.Context, key, own string, lease time.Durat
 			before, err = r.client.Get(ctx, key).Result()
 		}
 		switch {
-		case claimed, before == own: // the client repeats a command whose answer was lost
+		case claimed, before == own: // own: the client repeated a command whose response was lost
 			return "", nil
-		case errors.Is(err, redis.Nil): // its execution has failed meanwhile
+		case errors.Is(err, redis.Nil): // the other execution has failed since
 			continue
 		case ctx.Err() != nil:
 			return "", ErrRunning

@@ -22,7 +22,7 @@ import (
 
 const lease = time.Minute
 
-// told is work that counts its executions and answers with their number.
+// told is work that counts its executions and returns their number.
 type told struct{ times atomic.Int32 }
 
 func (w *told) work() ([]byte, error) { return []byte{byte(w.times.Add(1))}, nil }
@@ -123,7 +123,8 @@ func TestARequestDoesNotRunBesideItself(t *testing.T) {
 	}
 }
 
-// A process died while it executed the request: its entry ends, and what it wrote late does not replace another's.
+// A process dies while it executes the request. Its entry expires, and what it writes late does not replace the entry
+// of the next execution.
 func TestAnExecutionThatDiedIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -157,7 +158,7 @@ func TestWithoutTheCacheNothingIsExecuted(t *testing.T) {
 	}
 }
 
-// The cache also has the sessions: a client in a loop must not fill it.
+// The cache also stores the sessions, so a client in a loop must not fill it.
 func TestALoginCannotFillTheCache(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -194,7 +195,7 @@ func TestALoginCannotFillTheCache(t *testing.T) {
 	}
 }
 
-// A service whose user of Redis may do what docs/security.md lists, and no more, keeps responses.
+// The service's Redis user has exactly the permissions that docs/security.md lists.
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))

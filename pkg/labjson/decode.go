@@ -100,8 +100,8 @@ func (t *table) find(name []byte, next int) *field {
 	return t.byName[string(name)]
 }
 
-// unknownField skips a field that the message does not have, unless its name resembles one that it has: who misspells a
-// field must not be taken to have left it out.
+// unknownField skips a field that the message does not have. It returns an error if the name resembles a field, because
+// a misspelt field would otherwise count as missing.
 func (d *decoder) unknownField(t *table, name []byte, seen *members, unknown *[]string) error {
 	if !seen.unknown.add(name) {
 		return d.duplicate(name)

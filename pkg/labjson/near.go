@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// minEdited is how many letters a name has at least that may be one edit away from another: shorter names are too often
-// names of their own.
+// minEdited is the minimum length of names that are compared with one edit. Shorter names too often resemble each other
+// by chance.
 const minEdited = 4
 
-// Near returns the one of known that name resembles, "" when there is none: equal without case and separators, or, for
-// names of four letters and more, one letter away (another, one more, one less, two swapped). A name that is one of
-// known resembles none.
+// Near returns the first of known that name resembles, or "". Names resemble each other if they are equal without case
+// and separators, or, from four letters on, differ by one letter that is replaced, added, left out, or swapped with its
+// neighbour. A name in known resembles none.
 func Near(name string, known []string) string {
-	if strings.HasPrefix(name, "$") || strings.HasPrefix(name, "@") { // what serializers add, $type and @id
+	if strings.HasPrefix(name, "$") || strings.HasPrefix(name, "@") { // serializers add names such as $type and @id
 		return ""
 	}
 	if slices.Contains(known, name) {
@@ -33,7 +33,7 @@ func Near(name string, known []string) string {
 	return ""
 }
 
-// plainName is a name without case and separators.
+// plainName returns name in lower case without separators.
 func plainName(name string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -46,7 +46,8 @@ func plainName(name string) string {
 	}, name)
 }
 
-// oneEdit reports whether a becomes b by one letter that is another, added, left out, or swapped with its neighbour.
+// oneEdit reports whether a and b differ by one letter that is replaced, added, left out, or swapped with its
+// neighbour.
 func oneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -62,7 +63,7 @@ func oneEdit(a, b string) bool {
 	case len(a) < len(b):
 		return a[i:] == b[i+1:]
 	case i == len(a):
-		return false // equal
+		return false // the names are equal
 	case a[i+1:] == b[i+1:]:
 		return true
 	}

@@ -29,7 +29,7 @@ func TestAMisspeltFieldIsRefusedWithTheRightOne(t *testing.T) {
 		`{"Tasks":[]}`:                           "Tasks is not a field; it is written tasks",
 		`{"tasks":[{"task":1,"retri":2}]}`:       "tasks[0].retri is not a field; it is written retry",
 		`{"tasks":[{"task":1,"some_other":{}}]}`: "tasks[0].some_other is not a field here; leave it out",
-		`{"some_other":1,"tasks":[{"task":1}]}`:  "", // the list of tasks is strict, what holds it is not
+		`{"some_other":1,"tasks":[{"task":1}]}`:  "", // the list of tasks is strict, the enclosing message is not
 	} {
 		err := labjson.Unmarshal([]byte(body), &taskqueuev1.EnqueueRequest{})
 		var wrong *labjson.TypeError

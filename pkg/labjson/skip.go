@@ -75,7 +75,7 @@ func (d *decoder) array(element func(index int) error) error {
 	return nil
 }
 
-// shownName is how many bytes of a name a message shows at most.
+// shownName is the maximum number of bytes of a name in a message.
 const shownName = 64
 
 func (d *decoder) duplicate(name []byte) error {

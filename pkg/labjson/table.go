@@ -36,7 +36,7 @@ type table struct {
 	strict bool
 	fields []*field // in order of declaration
 	byName map[string]*field
-	names  []string // that a request may use, in order
+	names  []string // names that a request may use, in order
 }
 
 type field struct {

@@ -21,7 +21,7 @@ type Config struct {
 	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
 }
 
-// Validate refuses streams that would end at once.
+// Validate returns an error for a maximum age at which streams would end at once.
 func (c *Config) Validate() error {
 	if c.EventStreamSeconds <= 0 {
 		return fmt.Errorf("EVENT_STREAM_SECONDS is %d: use a number above 0", c.EventStreamSeconds)

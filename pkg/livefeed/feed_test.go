@@ -16,10 +16,10 @@ import (
 type page struct {
 	signal chan struct{}
 	start  time.Time
-	again  time.Duration // returned by the first Look
-	slow   time.Duration // of each look
+	again  time.Duration // result of the first Look
+	slow   time.Duration // duration of each Look
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	looks   []string
 	open    int
 	stopped bool

@@ -17,7 +17,7 @@ func TestChangeIsAtomic(t *testing.T) {
 	broken := errors.New("broken")
 	deadlock := &mysql.MySQLError{Number: 1213, Message: "deadlock"}
 	for name, c := range map[string]struct {
-		load, decide, apply error // of the first attempt
+		load, decide, apply error // errors of the first attempt
 		want                string
 	}{
 		"success":      {nil, nil, nil, "decision 1, <nil>, 1 stored, 1 attempts"},

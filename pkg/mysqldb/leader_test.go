@@ -87,7 +87,7 @@ func TestWorkIsStoppedWhenTheLockIsLost(t *testing.T) {
 	leader := newLeader(t, mysqltest.Via(t, dsn, mysqltest.Address(t, dsn), 2*time.Second), "test")
 	led, err := leader.Run(t.Context(), func(ctx context.Context) error {
 		kill(t, db, holder(t, db, "test"))
-		<-ctx.Done() // until the next check of the lock
+		<-ctx.Done() // blocks until the next check of the lock fails
 		doErr := leader.Do(context.WithoutCancel(ctx), func(context.Context, *sql.Conn) error {
 			t.Error("Do ran a statement after the lock was lost")
 			return nil
@@ -116,7 +116,7 @@ func TestIdleLeaderKeepsItsSession(t *testing.T) {
 	}
 }
 
-// It logs the times that the replicas observe. With LAB_LONG_TESTS they are those of the services.
+// The test logs the times that the replicas observe. With LAB_LONG_TESTS it uses the services' timeouts.
 func TestAnotherProcessLeadsWhenTheLeadersNodeVanishes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*netfault.Link){
@@ -149,7 +149,7 @@ func TestAnotherProcessLeadsWhenTheLeadersNodeVanishes(t *testing.T) {
 	}
 }
 
-// sessionTimeout returns a short timeout, or 0 for that of the services.
+// sessionTimeout returns a short timeout, or 0 for the services' own.
 func sessionTimeout() time.Duration {
 	if long() {
 		return 0

@@ -55,7 +55,7 @@ func TestCheckSchemasReportsAnotherRelease(t *testing.T) {
 	}
 }
 
-// The first file of a release has the number of the last migration of the revisions before it.
+// The first file of a release has the number of the last migration before the release.
 func TestUpgradesBeginAtTheBaseline(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -111,7 +111,7 @@ func TestPartHasItsOwnVersionAndTableName(t *testing.T) {
 	}
 }
 
-// A table that another program made may have the name of one of ours: the statements of the baseline skip it.
+// A table of another program may have the name of one of the service's tables. The baseline's statements then skip it.
 func TestMigrateRefusesATableThatLacksColumns(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

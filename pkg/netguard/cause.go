@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// Cause says why a request got no complete response, for people and for machines.
+// Cause is why a request got no complete response, as a code and as text.
 type Cause struct {
 	Reason    string // stable: network, timeout, tls, tls_name, no_answer, canceled
-	Predicate string // what the receiver did, as in "The receiver <predicate>"
+	Predicate string // completes "The receiver …" in messages
 }
 
-// CauseOf returns why Do failed: the name, the connection, the encryption, a timeout before or after the request was
-// sent, a closed connection, an answer that is not HTTP. It is not for errors that match ErrRefused.
+// CauseOf returns why Do failed: name resolution, connection, TLS, a timeout before or after the request was sent, a
+// closed connection, or a response that is not HTTP. It must not be called for errors that match ErrRefused.
 func CauseOf(err error) Cause {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError

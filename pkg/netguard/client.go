@@ -27,7 +27,7 @@ type Config struct {
 	// They are for development.
 	AllowedHosts   []string
 	Own            []netip.Addr                // addresses of this machine, see OwnAddresses
-	Networks       []netip.Prefix              // NewTrusted: resolved addresses must be in these; empty: any
+	Networks       []netip.Prefix              // for NewTrusted: networks of allowed addresses; empty: any
 	ConnectTimeout time.Duration               // [5 s]
 	TLSTimeout     time.Duration               // [5 s]
 	MaxBody        int64                       // maximum bytes of a response body [16 KiB]

@@ -13,7 +13,7 @@ const maxRetryAfter = time.Hour
 // is missing or invalid.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
-	// A number that no integer holds is read as the largest, and no number is multiplied before it is capped.
+	// A number that no integer holds is parsed as the largest integer, and numbers are capped before they are multiplied.
 	if seconds, err := strconv.Atoi(text); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
 	}

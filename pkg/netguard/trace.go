@@ -14,8 +14,9 @@ import (
 
 const traceparentHeader = "Traceparent"
 
-// traced starts the span of a request within a recorded trace. It has the receiver's name and neither path nor query,
-// which may hold credentials or values. A traceparent header of q is replaced by the span's. end records the outcome.
+// traced starts the span of a request, if ctx has a recorded trace. The span has the receiver's name, but neither path
+// nor query, which may contain credentials or values. The span's traceparent replaces the header of q. end records the
+// outcome.
 func traced(ctx context.Context, q Request) (Request, func(*Response, error)) {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return q, func(*Response, error) {}
@@ -38,7 +39,7 @@ func traced(ctx context.Context, q Request) (Request, func(*Response, error)) {
 				span.SetAttributes(semconv.ErrorTypeKey.String(strconv.Itoa(response.Status)))
 			}
 		case err != nil:
-			span.SetStatus(codes.Error, "") // the text of an error may have the URL
+			span.SetStatus(codes.Error, "") // the error's text may contain the URL
 			span.SetAttributes(semconv.ErrorTypeKey.String(reason(err)))
 		}
 	}

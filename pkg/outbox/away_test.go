@@ -70,7 +70,7 @@ func TestKindsDoNotBlockEachOther(t *testing.T) {
 		}
 		return b.receiver.deliver(ctx, row)
 	})
-	for i := range 25 { // more than two batches in front
+	for i := range 25 { // more than two batches of earlier rows
 		b.add(fmt.Sprint("r:", i), "unavailable")
 	}
 	b.insert(outbox.Event{Aggregate: "r:0", Kind: "other", Payload: []byte("urgent")})

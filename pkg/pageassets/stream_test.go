@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// checkPath is what the reader asks for before it takes the events of a stream.
+// checkPath is requested by the reader before it takes the events of a stream.
 const checkPath = "/check"
 
 // followed runs the reader of streams in Node.js for a second and returns what it printed.

@@ -17,14 +17,14 @@ const (
 	StateHeader  = "ratelimit"
 )
 
-// Tell adds the limit and the decision to the response of the gRPC call in ctx, so that a client can slow down before it
-// is refused: `"default";q=10;w=60` and `"default";r=9`, after a refusal `"default";r=0;t=12` with the seconds to wait.
-// Outside of a call it does nothing.
+// Tell adds the limit and the decision to the headers of the gRPC response, so that a client can slow down before it is
+// refused: `"default";q=10;w=60` and `"default";r=9`, or after a refusal `"default";r=0;t=12` with the seconds to wait.
+// It does nothing if ctx is not of a gRPC call.
 func Tell(ctx context.Context, limit int, window time.Duration, d Decision) {
 	state := fmt.Sprintf(`"default";r=%d`, d.Remaining)
 	if !d.Allowed {
 		state = fmt.Sprintf(`"default";r=0;t=%d`, int64(math.Ceil(d.RetryAfter.Seconds())))
 	}
-	_ = grpc.SetHeader(ctx, metadata.Pairs( // fails outside of a call and after the headers were sent
+	_ = grpc.SetHeader(ctx, metadata.Pairs( // fails outside a call, and once the headers are sent
 		PolicyHeader, fmt.Sprintf(`"default";q=%d;w=%d`, limit, int64(window.Seconds())), StateHeader, state))
 }

@@ -16,7 +16,7 @@ type Local struct {
 	mu       sync.Mutex          // guards the fields below
 	subjects map[subject][]entry // oldest first
 	tidied   time.Time
-	next     uint64 // the id of the next entry
+	next     uint64 // id of the next entry
 }
 
 type subject struct {

@@ -20,7 +20,7 @@ func TestSpansNameTheServerAndTheFirstUseOfAScriptIsNoError(t *testing.T) {
 	tracers := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { _ = client.Close() })
-	if err := client.Ping(t.Context()).Err(); err != nil { // connects outside of the trace
+	if err := client.Ping(t.Context()).Err(); err != nil { // connects outside the trace
 		t.Fatal(err)
 	}
 	redisdb.Trace(client, tracers)
@@ -46,7 +46,7 @@ func TestSpansNameTheServerAndTheFirstUseOfAScriptIsNoError(t *testing.T) {
 			t.Errorf("span %s: attributes %v, want server.address", s.Name(), s.Attributes())
 		}
 	}
-	if n := len(spans.Ended()); n != 4 { // evalsha, eval, hget, and the request
+	if n := len(spans.Ended()); n != 4 { // spans of evalsha, eval and hget, and of the request
 		t.Errorf("%d spans, want 4", n)
 	}
 }

@@ -60,11 +60,12 @@ func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grp
 // the change. The responses of all other POSTs are kept in the cache. It must be called before GRPC.
 func (s *Service) OwnKeys(methods ...string) { s.ownKeys = methods }
 
-// LimitUploads limits concurrent streams of requests, so it must be called before GRPC. Each keeps buffers of its own.
+// LimitUploads limits concurrent streams of requests to n, because each needs buffers of its own. It must be called
+// before GRPC.
 func (s *Service) LimitUploads(n int) { s.process.Config.GRPC.MaxUploads = n }
 
-// Client returns a connection to the service name for this service's own calls. It does not wait for that service. It
-// returns nil for an empty address, of an installation without that service.
+// Client returns a connection to the service name for this service's own calls, without waiting for that service. It
+// returns nil for an empty address, which means that the installation lacks that service.
 func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error) {
 	if address == "" {
 		return nil, nil
@@ -87,8 +88,8 @@ func (s *Service) Forward(address, name string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// Connected returns a probe that fails unless conn is established; it has an idle one established. It costs no request:
-// the keepalive pings of the connection find a silent network.
+// Connected returns a probe that fails unless conn is established, and makes an idle connection connect. It sends no
+// request; the connection's keepalive pings detect a network failure.
 func Connected(conn *grpc.ClientConn) func(context.Context) error {
 	return func(context.Context) error {
 		conn.Connect()

@@ -19,7 +19,7 @@ type Config struct {
 	Auth      authn.Config
 }
 
-// Validate returns an error if the administration listener is to be encrypted and there is no certificate.
+// Validate returns an error if the administration listener must be encrypted but has no certificate.
 func (c *Config) Validate() error { return c.GRPC.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS) }
 
 // AdminServer returns the administration listener with handler.

@@ -2,11 +2,12 @@ package service
 
 import "runtime/debug"
 
-// hasty keeps large buffers that live shortly from doubling the memory.
+// hasty is the GOGC percentage for processes with large, short-lived buffers, which would otherwise double the memory.
 const hasty = 50
 
-// percent lets the heap grow fivefold before a collection. With a live heap of a few megabytes, the runtime's default
-// collects dozens of times a second under load, which costs a fifth of the CPU time or more.
+// percent is the GOGC percentage that lets the heap grow fivefold before a collection. With a live heap of a few
+// megabytes, the runtime's default collects dozens of times a second under load, which costs a fifth of the CPU time or
+// more.
 const percent = 400
 
 // GarbageCollection is a setting for processes that do not fit the runtime's default.

@@ -36,8 +36,8 @@ func (s *Service) register() {
 		WithLabelValues(s.process.Version, revision()).Set(1)
 }
 
-// revision returns the commit that the binary was built from, or "unknown" for a build without version control, as
-// that of an image, whose version is the tag.
+// revision returns the commit that the binary was built from, or "unknown" if it was built outside version control, as
+// images are. The version of an image is its tag.
 func revision() string {
 	info, _ := debug.ReadBuildInfo()
 	if info != nil {

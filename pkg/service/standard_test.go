@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 )
 
-// settings are those of a service with everything that services share.
+// settings embeds all settings that services share.
 type settings struct {
 	service.Config
 	service.Stores

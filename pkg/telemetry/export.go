@@ -30,7 +30,7 @@ const (
 	maxReason = 300
 )
 
-// reconnect and retry make a collector that is back receive spans within two seconds. The libraries' defaults wait up
+// With reconnect and retry, spans reach a collector within two seconds of its recovery. The libraries' defaults wait up
 // to two minutes.
 var (
 	reconnect = grpc.ConnectParams{
@@ -43,13 +43,13 @@ var (
 		Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 500 * time.Millisecond,
 		MaxElapsedTime: batchTimeout,
 	}
-	// silent ends a connection whose data is not acknowledged for ten seconds. Its pings are rarer than collectors accept
-	// by default, every five minutes.
+	// silent closes a connection whose data is not acknowledged for ten seconds. It pings only every five minutes, because
+	// collectors by default reject more frequent pings.
 	silent = keepalive.ClientParameters{Time: 5 * time.Minute, Timeout: 10 * time.Second}
 )
 
-// export sends spans to the collector. A collector that is unavailable costs spans and nothing else: they are counted,
-// and the log has one line when it becomes unavailable and one when it is back.
+// export sends spans to the collector. While the collector is unavailable, spans may be lost, and nothing else: they
+// are counted, and the log has one line when it becomes unavailable and one when it recovers.
 type export struct {
 	log      *slog.Logger
 	endpoint string
@@ -109,15 +109,15 @@ func (e *export) attempt(
 	return err
 }
 
-// reasonOf returns the text of an attempt's error. It has addresses and names of certificates; spans, the only content
-// of a request, have nothing about patients.
+// reasonOf returns the error's text. It can contain addresses and names of certificates, but nothing about patients,
+// because spans are the only content of a request.
 func reasonOf(err error) string {
 	s := status.Convert(err)
 	text := s.Code().String() + ": " + s.Message()
 	return text[:min(len(text), maxReason)]
 }
 
-// stopped counts and logs the spans that still wait when the process ends.
+// stopped counts and logs the spans that are still waiting when the process ends.
 func (e *export) stopped() {
 	if lost := e.waiting.Swap(0); lost > 0 {
 		e.dropped.Add(lost)
@@ -126,7 +126,7 @@ func (e *export) stopped() {
 	}
 }
 
-// queue limits the spans that wait.
+// queue limits the number of waiting spans.
 type queue struct {
 	e *export
 	sdktrace.SpanProcessor
@@ -144,13 +144,13 @@ func (q *queue) OnEnd(s sdktrace.ReadOnlySpan) {
 	q.SpanProcessor.OnEnd(s)
 }
 
-// batches sends the batches of the queue.
+// batches is the exporter that sends batches of the queue's spans.
 type batches struct {
 	e *export
 	sdktrace.SpanExporter
 }
 
-// ExportSpans returns nil, because the log and the counters have the failure already.
+// ExportSpans always returns nil, because failures are already logged and counted.
 func (b *batches) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := b.SpanExporter.ExportSpans(ctx, spans)
 	if err != nil {

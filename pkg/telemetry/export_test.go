@@ -28,8 +28,8 @@ type collector struct {
 	refusal error
 
 	mu       sync.Mutex
-	names    []string          // of spans; guarded by mu
-	resource map[string]string // of the last batch; guarded by mu
+	names    []string          // names of the received spans; guarded by mu
+	resource map[string]string // resource of the last batch; guarded by mu
 }
 
 func (c *collector) Export(_ context.Context, r *otlp.ExportTraceServiceRequest) (*otlp.ExportTraceServiceResponse, error) {
@@ -67,7 +67,7 @@ func listen(t *testing.T, address string) net.Listener {
 	return listener
 }
 
-// serve starts c on address and returns its address and how to stop it.
+// serve starts c on address. It returns c's address and a function that stops it.
 func (c *collector) serve(t *testing.T, address string) (at string, stop func()) {
 	t.Helper()
 	server := grpc.NewServer()
@@ -114,7 +114,7 @@ func (p *process) spans(names ...string) {
 	}
 }
 
-// flush sends what waits, until the collector accepted it.
+// flush sends waiting spans until the collector has accepted them.
 func (p *process) flush() {
 	if err := p.Tracers.(*sdktrace.TracerProvider).ForceFlush(p.t.Context()); err != nil {
 		p.t.Errorf("flush: %v", err)
@@ -136,8 +136,8 @@ func (p *process) counter(name string) float64 {
 	return 0
 }
 
-// lateStop and lateReturn are far above what is documented, half a second and two seconds, for a loaded machine, and
-// below what the library does by itself.
+// lateStop and lateReturn are limits for a loaded machine: far above the documented half second and two seconds, and
+// below the library's own times.
 const (
 	lateStop   = 4 * time.Second
 	lateReturn = 20 * time.Second
@@ -180,7 +180,7 @@ func TestACollectorThatDoesNotRespondDoesNotDelayAStop(t *testing.T) {
 	t.Parallel()
 	closed := listen(t, "127.0.0.1:0")
 	closed.Close()
-	silent := listen(t, "127.0.0.1:0") // accepts connections by its backlog, and never responds
+	silent := listen(t, "127.0.0.1:0") // the kernel accepts connections, but nothing responds
 	t.Cleanup(func() { silent.Close() })
 	for name, listener := range map[string]net.Listener{"a closed port": closed, "a silent listener": silent} {
 		t.Run(name, func(t *testing.T) {

@@ -95,7 +95,7 @@ func (t *Telemetry) resource(ctx context.Context, service, version string, cfg C
 		resource.WithAttributes(
 			semconv.ServiceName(service), semconv.ServiceVersion(version),
 			semconv.DeploymentEnvironmentNameKey.String(cfg.Environment), semconv.CloudRegion(cfg.Region)))
-	if err != nil { // the rest of the attributes is valid
+	if err != nil { // the other attributes are valid
 		t.Logger.Warn("OTEL_RESOURCE_ATTRIBUTES ignored in part: use name=value,name=value", "error", err)
 	}
 	return r
@@ -127,8 +127,8 @@ func (t *Telemetry) Report(what string) {
 	}
 }
 
-// Shutdown sends the remaining traces and reports, within half a second. What cannot be sent is lost: it is no reason
-// for a stop to take longer or to fail.
+// Shutdown sends the remaining traces and reports within half a second. It drops what cannot be sent by then: that must
+// not delay a stop or make it fail.
 func (t *Telemetry) Shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
@@ -138,7 +138,7 @@ func (t *Telemetry) Shutdown(ctx context.Context) {
 	}
 	defer reported.Wait()
 	if t.provider != nil {
-		_ = t.provider.Shutdown(ctx) // spans that still wait are counted and logged
+		_ = t.provider.Shutdown(ctx) // spans that are still waiting are counted and logged
 		t.export.stopped()
 	}
 }

@@ -94,13 +94,13 @@ func parseUnit(s string) (Unit, bool) {
 	}
 }
 
-// firstBirthYear is the year before which a stored birth date is what old programs wrote for one that they could not
-// read: no age follows from it.
+// firstBirthYear is the first year of plausible birth dates. Old programs stored an earlier date when they could not
+// parse one, so no age is derived from it.
 const firstBirthYear = 1900
 
-// AgeText returns how old someone is on a day: in years ("36 Y"), in months below one year ("7 M"), in days below a
-// month ("12 D"); written, what was written down, when the birth date is the zero time or after the day; "" when it is
-// before 1900.
+// AgeText returns the age on a day: in years ("36 Y"), below one year in months ("7 M"), below one month in days ("12
+// D"). If the birth date is the zero time or after the day, it returns written, the recorded age; for a birth date
+// before 1900 it returns "".
 func AgeText(day, birth time.Time, written string) string {
 	switch {
 	case birth.IsZero() || birth.After(day):

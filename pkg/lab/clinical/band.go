@@ -47,7 +47,7 @@ func Select(bands []Band, p Patient) (band *Band, ok bool) {
 		return woman, ok
 	}
 	if anyone, ok := selectFor(bands, thirdGender, born, on); ok {
-		// The normal range is the one that the laboratory set for all; the critical limits are the same for everyone.
+		// The normal range is the laboratory's range for all genders; ok if the critical limits agree.
 		return anyone, anyone.Reference.sameCritical(&man.Reference) && anyone.Reference.sameCritical(&woman.Reference)
 	}
 	return man, man.Reference.sameCritical(&woman.Reference) && man.Reference.Normal.equal(woman.Reference.Normal)
@@ -73,7 +73,7 @@ func selectFor(bands []Band, gender byte, born births, on time.Time) (band *Band
 	return band, band != nil
 }
 
-// Genders beside 'M' and 'F'.
+// Genders in addition to 'M' and 'F'.
 const (
 	unknownGender = 0
 	thirdGender   = 'O'

@@ -15,7 +15,7 @@ func containsFolded(texts []string, text string, trim func(string) string) bool 
 	}
 	text = trim(fold(text))
 	if text == "" {
-		return false // only punctuation: comparing it would make all such texts equal
+		return false // only punctuation; all such texts would be equal
 	}
 	for _, t := range texts {
 		if trim(fold(t)) == text {

@@ -57,7 +57,7 @@ func TestTextsThatAreNotListedAreUndecided(t *testing.T) {
 	}
 }
 
-// odd are spellings of results with a number, and what each is for potassium.
+// odd maps outcomes for potassium to unusual spellings of numeric results.
 var odd = map[clinical.Outcome][]string{
 	clinical.High: {
 		"7.9", " 7.9 ", "7.90", "7.9 mmol/L", "7.9MMOL/L", "7.9*", "7.9 H", "H 7.9", "↑7.9", ">7.9", "\t7.9\n",
@@ -71,7 +71,7 @@ var odd = map[clinical.Outcome][]string{
 	},
 }
 
-// Critical texts never make a value certain, and none of the spellings becomes normal by them.
+// Critical texts never make an undecided value certain, and do not make any of the spellings normal.
 func TestOddSpellingsWithAndWithoutCriticalTexts(t *testing.T) {
 	t.Parallel()
 	plain := clinical.Reference{Normal: numeric(t, "3.5", "5.1"), Critical: numeric(t, "2.5", "6.5")}
@@ -90,7 +90,7 @@ func TestOddSpellingsWithAndWithoutCriticalTexts(t *testing.T) {
 	}
 }
 
-// Whatever is written: a text is inside critical limits only as a number or as a listed normal text.
+// Any text is inside critical limits only as a number or as a listed normal text.
 func TestOnlyListedNormalTextsAreInside(t *testing.T) {
 	t.Parallel()
 	words := []string{"Positive", "Negative", "No growth", "seen", "not", "of", "E. coli", "+", "++", "(", ")", ".", "?", "-", "ve", "7", "Ｎ", "\u200b", " "}

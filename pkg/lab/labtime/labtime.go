@@ -37,7 +37,7 @@ func Zone(name string) (zone *time.Location, ok bool) {
 
 func load(name string) *time.Location {
 	if name == "" || strings.EqualFold(name, "local") {
-		return nil // time.LoadLocation has meanings of its own for these
+		return nil // time.LoadLocation returns special zones for these
 	}
 	for _, spelling := range [...]string{titleCase(name), strings.ToUpper(name), name} {
 		if zone, err := time.LoadLocation(spelling); err == nil {

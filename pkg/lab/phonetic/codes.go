@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// long is the number of sounds from which a word is known by its consonants. Shorter ones need more agreement: there
-	// are too many names with the same two or three consonants.
+	// long is the number of sounds from which a word's code is its consonants. Codes of shorter words include vowels,
+	// because too many names share the same two or three consonants.
 	long = 4
-	// longer is the number of sounds from which voiced and voiceless consonants are equal.
+	// longer is the number of sounds from which codes do not distinguish voiced and voiceless consonants.
 	longer = 5
 )
 
-// Word is how a word sounds.
+// Word is the pronunciation of a word.
 type Word struct {
-	Codes      []string // several if it may be pronounced in several ways; a word of one letter is its own code
-	Consonants string   // an a stands for a vowel at the beginning
+	Codes      []string // several if the word has several pronunciations; a word of one letter is its own code
+	Consonants string   // begins with an a if the word begins with a vowel
 }
 
-// Words returns how the words of name sound, in their order.
+// Words returns the pronunciations of the words of name, in their order.
 func Words(name string) []Word {
 	of := words(name)
 	all := make([]Word, len(of))
@@ -50,8 +50,8 @@ func appendNew(all, codes []string) []string {
 	return all
 }
 
-// Unvocalized returns Consonants of a word in a script that does not write vowels, and therefore not whether an h is
-// heard. letters are the transliterations of its letters.
+// Unvocalized returns the possible Consonants of a word in a script without vowels. Two are returned, because it is
+// unknown whether an h is pronounced. letters are the transliterations of its letters.
 func Unvocalized(letters []string) []string {
 	var every, heard strings.Builder
 	for i, letter := range letters {
@@ -70,7 +70,7 @@ func Unvocalized(letters []string) []string {
 	return []string{every.String(), heard.String()}
 }
 
-// Voiceless makes voiced consonants of a code equal to voiceless ones.
+// Voiceless replaces the voiced consonants of a code by voiceless ones.
 func Voiceless(code string) string { return voiceless.Replace(code) }
 
 func codesOf(spelled string, heard []sound, bare string) []string {
@@ -103,7 +103,7 @@ func consonants(heard []sound) string {
 	return string(bare)
 }
 
-// code returns the codes of a word with these sounds. A word of one sound is known by its spelling.
+// code returns the codes of a word with these sounds. A word of one sound is its own code.
 func code(heard []sound, spelled, bare string) []string {
 	last := heard[len(heard)-1]
 	switch size := len(bare); {
@@ -119,13 +119,13 @@ func code(heard []sound, spelled, bare string) []string {
 	return withVowels(heard, len(bare))
 }
 
-// oneSound is for short words: Ray is Rai, and Roy in Bengal.
+// oneSound unifies the spellings of words of one sound: Ray is Rai, and Roy in Bengal.
 var oneSound = strings.NewReplacer("oy", "ai", "oi", "ai", "y", "i")
 
 var voiceless = strings.NewReplacer("b", "p", "d", "t", "g", "k", "v", "f")
 
-// withVowels returns the codes of a short word: its consonants, the sound of its first vowel, and where a later one is
-// or ends the word.
+// withVowels returns the codes of a short word. They have its consonants, the sound of its first vowel, and the
+// positions of later vowels.
 func withVowels(of []sound, size int) []string {
 	all, first := []string{""}, true
 	for i, s := range of {
@@ -143,7 +143,7 @@ func withVowels(of []sound, size int) []string {
 	return all
 }
 
-// each appends each ending to each text.
+// each returns every combination of a text and an ending.
 func each(texts, endings []string) []string {
 	all := make([]string, 0, len(texts)*len(endings))
 	for _, text := range texts {

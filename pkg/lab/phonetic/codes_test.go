@@ -124,7 +124,7 @@ func TestConsonantsOfNames(t *testing.T) {
 	}
 }
 
-// An index of the older schema has these codes.
+// An index of the previous schema has these codes.
 func TestOldCodesHaveFourSounds(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{

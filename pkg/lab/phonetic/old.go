@@ -6,8 +6,8 @@ import (
 	"github.com/antzucaro/matchr"
 )
 
-// OldCodes returns the codes that an index of the schema before the present one has: of four sounds at most, whatever
-// the length of the word.
+// OldCodes returns the codes that an index of the previous schema has. They cover at most four sounds of a word,
+// whatever its length.
 func OldCodes(name string) []string {
 	var all []string
 	for _, word := range words(name) {

@@ -26,7 +26,7 @@ var short = map[string]string{
 	"mohamd": "mohammed",
 }
 
-// oldRespell is respell as the codes of the older schema need it.
+// oldRespell returns the reduced spelling of word for the codes of the previous schema.
 func oldRespell(word string) string { return reduce(word, oldSpellings) }
 
 func reduce(word string, by *strings.Replacer) string {

@@ -45,8 +45,8 @@ func sounds(spelled string) []sound {
 	return all
 }
 
-// qualities returns how a run of vowels may sound: open (a), front (i), back (u), or a diphthong of both (e, o). An e
-// is written for many.
+// qualities returns the possible sounds of a run of vowels: open (a), front (i), back (u), or a diphthong (e, o). An e
+// has several, because it is written for many sounds.
 func qualities(run string) []string {
 	run = withoutGlide(run)
 	switch {
@@ -77,8 +77,8 @@ func withoutGlide(run string) string {
 	return run
 }
 
-// later returns how a vowel after the first one may sound: front, or open. A short open one is not written by
-// everybody: Chaudhri is Chaudhary.
+// later returns the possible sounds of a vowel after the first one: front, or open. A short open vowel may be missing,
+// because spellings differ: Chaudhri is Chaudhary.
 func later(run string) []string {
 	var all []string
 	for _, quality := range qualities(run) {
@@ -96,7 +96,8 @@ func later(run string) []string {
 	return all
 }
 
-// endings returns how the vowel at the end of a word may sound. Behind several consonants not everybody writes an a.
+// endings returns the possible sounds of the vowel at the end of a word. An open one may be missing after several
+// consonants, because spellings differ.
 func endings(run string, short bool) []string {
 	if len(run) > 1 && (run[0] == 'y' || run[0] == 'i') { // Saumya does not end like Souma
 		return []string{"_y"}

@@ -19,7 +19,7 @@ func TestCollectionDayIsZeroIfUnknown(t *testing.T) {
 	}{
 		{sql.NullTime{}, "Asia/Kolkata", "2026-11-21"}, {sql.NullTime{}, "asia/kolkata", "2026-11-21"}, {sql.NullTime{}, "UTC", "2026-11-20"},
 		{at(-48 * time.Hour), "Asia/Kolkata", "2026-11-19"}, {at(23 * time.Hour), "UTC", "2026-11-21"},
-		{at(25 * time.Hour), "UTC", ""}, {at(36 * 365 * 24 * time.Hour), "Asia/Kolkata", ""}, // a typing error in the year
+		{at(25 * time.Hour), "UTC", ""}, {at(36 * 365 * 24 * time.Hour), "Asia/Kolkata", ""}, // the year has a typing error
 		{at(-48 * time.Hour), "IST", ""}, {at(-48 * time.Hour), "India Standard Time", ""}, {at(-48 * time.Hour), "", ""},
 	} {
 		got := reportformat.CollectionDay(c.collected, now, c.zone)

@@ -113,8 +113,9 @@ func texts(column []byte) []string {
 	return list
 }
 
-// criticalTexts is texts for the column of critical texts. One that is not a list of strings is kept as a text that no
-// result equals: the parameter has critical texts, so a result that is not listed as normal is unclear, not silent.
+// criticalTexts parses the column of critical texts like texts. A column that is not a list of strings becomes one text
+// that no result equals. The parameter then has critical texts, so a result that is not listed as normal is unclear
+// instead of normal.
 func criticalTexts(column []byte) []string {
 	list := texts(column)
 	if list == nil && len(column) > 0 && string(column) != "null" && string(column) != "[]" {

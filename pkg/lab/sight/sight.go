@@ -1,4 +1,4 @@
-// Package sight owns which bills of its laboratory a login sees.
+// Package sight determines which bills of its laboratory a login sees.
 package sight
 
 import (
@@ -8,22 +8,23 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// ErrNoScope reports that a login which sees only its own patients does not say whose it is.
+// ErrNoScope is returned for a login of an organization or collection centre that does not name it.
 var ErrNoScope = apperr.New(apperr.Forbidden, "SCOPE_MISSING",
 	"This login names no organization or collection centre, so it has no patients to show. Log in again; if it stays, ask the laboratory.")
 
-// Sight is what a login sees: the laboratory's bills, or those of its branch, organization, collection centre or
-// referring doctor. Every limit that a login has applies, whatever the type of its session is.
+// Sight is the part of a laboratory's bills that a login sees: all, or those of its branch, organization, collection
+// centre or referring doctor. All limits of a login apply together, whatever its session type.
 type Sight struct {
 	Lab      authn.LabScope
 	BranchID int64 // 0: all branches
 	OrgID    int64 // 0: all organizations
 	CCID     int64 // 0: all collection centres
 	OwnBills bool
-	DoctorID int64 // of the bills, if OwnBills is true
+	DoctorID int64 // referring doctor of the bills, if OwnBills is true
 }
 
-// Of returns what p sees of a laboratory that it may work for.
+// Of returns the bills of a laboratory that p sees. It does not check that p may access the laboratory. It may return
+// ErrNoScope.
 func Of(p authn.Principal, lab authn.LabScope) (Sight, error) {
 	if (p.SessionType == authn.Organization && p.OrgID == 0) || (p.SessionType == authn.CollectionCenter && p.CCID == 0) {
 		return Sight{}, ErrNoScope
@@ -36,8 +37,8 @@ func Of(p authn.Principal, lab authn.LabScope) (Sight, error) {
 // IsOutside reports whether the login is of people outside the laboratory: an organization, centre or referring doctor.
 func (s Sight) IsOutside() bool { return s.OrgID != 0 || s.CCID != 0 || s.OwnBills }
 
-// Conditions returns the conditions of the sight, each with AND before it: fulfils says for a column of billing how a
-// row fulfils it, with a mark for each place of the id.
+// Conditions returns the SQL conditions of the sight, each preceded by AND, and their arguments. fulfils returns the
+// condition for a column of billing, with a question mark at each place of the id.
 func (s Sight) Conditions(fulfils func(column string) string) (where string, args []any) {
 	for _, l := range []struct {
 		column  string
@@ -61,8 +62,8 @@ func (s Sight) Conditions(fulfils func(column string) string) (where string, arg
 	return where, args
 }
 
-// OfBill is how a row of billing, joined as b, fulfils a condition.
+// OfBill returns the condition for a query that joins billing as b.
 func OfBill(column string) string { return "b." + column + " = ?" }
 
-// Columns are the columns of billing that Conditions needs.
+// Columns returns the columns of billing that Conditions needs.
 func Columns() []string { return []string{"branchId", "orgId_id", "ccId_id", "docId_id"} }

@@ -50,7 +50,7 @@ var arabicConsonants = map[rune]string{
 	'ن': "n", 'ں': "n",
 }
 
-// arabicLatin transliterates a word in Arabic letters. The article is a word of its own.
+// arabicLatin transliterates a word in Arabic letters. The article becomes a word of its own.
 func arabicLatin(text string) string {
 	letters := []rune(strings.Map(sameLetter, text))
 	if hasArticle(letters) {
@@ -63,7 +63,7 @@ func hasArticle(letters []rune) bool {
 	return len(letters) >= minArticle && letters[0] == alef && letters[1] == lam
 }
 
-// arabicLetters transliterates letters. A waw may be a vowel, unless each is a consonant.
+// arabicLetters transliterates letters. A waw may be a vowel, unless consonants is true.
 func arabicLetters(letters []rune, consonants bool) []string {
 	all := make([]string, len(letters))
 	for i, r := range letters {
@@ -85,11 +85,12 @@ func arabicLetters(letters []rune, consonants bool) []string {
 	return all
 }
 
-// dental has the letters that Persian and Urdu speak as z and s, as Arabic speaks them.
+// dental replaces letters that Persian and Urdu pronounce as z and s by the Arabic pronunciation.
 var dental = strings.NewReplacer("ض", "د", "ذ", "د", "ث", "ت")
 
-// unvocalizedSounds returns how a word in Arabic letters sounds: as Persian or as Arabic speaks it, with each waw as a
-// vowel or a consonant. What looks like the article may be a part of the word.
+// unvocalizedSounds returns the possible sounds of a word in Arabic letters: pronounced as in Persian or as in Arabic,
+// and with each waw as a vowel or a consonant. The sounds of a word that begins like the article include those of the
+// whole word, because the letters may belong to the word.
 func unvocalizedSounds(word string) []sound {
 	var whole, rest sound
 	for _, spoken := range []string{word, dental.Replace(word)} {
@@ -115,10 +116,10 @@ var (
 	assimilated = regexp.MustCompile(`[ou](?:dd|nn|rr|ss|tt|zz)`)
 )
 
-const minBeforeGod = 3 // consonants of a name that ends with God's: Mulla is none
+const minBeforeGod = 3 // consonants of a name that ends with -ullah; Mulla has fewer and is no such name
 
-// articled returns the consonants that Arabic writes for a word of Latin letters with its article: Abdul is a word and
-// the article of the next one, Nuruddin is Nur al Din, and of Abdullah both l are written. Nil for other words.
+// articled returns the consonants with which Arabic writes a Latin word that contains the article: Abdul is a word and
+// the article of the next one, Nuruddin is Nur al Din, and Abdullah has both l. It returns nil for other words.
 func articled(word string) []string {
 	switch {
 	case servant.MatchString(word):

@@ -7,7 +7,7 @@ import (
 	"github.com/mozillazg/go-unidecode"
 )
 
-const firstForeign = '\u0370' // where the Latin letters and their diacritics end
+const firstForeign = '\u0370' // first character after the Latin letters and their diacritics
 
 // Latin transliterates a text into Latin letters, as names are usually written; Latin text is unchanged. Arabic letters
 // stay without the vowels that their script does not write.
@@ -24,7 +24,7 @@ func Latin(text string) string {
 	return out.String()
 }
 
-// run returns the length of the text at the beginning that is transliterated in one way, and that way.
+// run returns the length of the first part of text that has one transliteration, and the function for it.
 func run(text string) (int, func(string) string) {
 	way := func(r rune) int {
 		switch {
@@ -53,7 +53,7 @@ func foreign(r rune) bool {
 	return r >= firstForeign && !unicode.Is(unicode.Latin, r) && (unicode.IsLetter(r) || unicode.IsMark(r) || indian(r))
 }
 
-// otherLatin transliterates what has no rules of our own. Signs in place of letters that are not heard are left out.
+// otherLatin transliterates scripts without rules in this package. It omits signs that stand for silent letters.
 func otherLatin(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != ' ' && !unicode.IsLetter(r) {
@@ -63,6 +63,6 @@ func otherLatin(text string) string {
 	}, unidecode.Unidecode(names.Replace(text)))
 }
 
-// names are characters of Chinese names whose usual reading the library does not have.
+// names maps characters of Chinese names to their reading in names, which the library does not have.
 var names = strings.NewReplacer("万", "wan ", "叶", "ye ", "葉", "ye ", "娜", "na ", "宁", "ning ", "沈", "shen ",
 	"洁", "jie ", "薛", "xue ", "单", "shan ", "單", "shan ")

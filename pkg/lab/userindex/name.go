@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxWords     = 8 // words of a name from which forms are made
-	maxRun       = 3 // neighbouring words that are joined
+	maxWords     = 8 // max words of a name that get forms
+	maxRun       = 3 // max neighbouring words that are joined
 	minDeletions = 4 // minimum length of a word that is found despite a typing error
 )
 
@@ -18,11 +18,11 @@ const (
 // digits separates words, including apostrophes and hyphens: D'Souza is written in three ways.
 func Words(name string) []string { return split(Latin(Plain(name))) }
 
-// OldWords returns Words as an index of OldSchema has them.
+// OldWords returns the words as an index of OldSchema has them.
 func OldWords(name string) []string { return split(indianLatin(name)) }
 
-// Written returns the words of a name in its own script, without case, diacritics and the forms of a letter that mean
-// the same.
+// Written returns the words of a name in its own script, without case and diacritics, and with one form for letters
+// that mean the same.
 func Written(name string) []string {
 	return split(strings.Map(sameLetter, norm.NFKD.String(Plain(name))))
 }

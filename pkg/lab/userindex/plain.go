@@ -10,8 +10,8 @@ import (
 
 const minus = '\u2212'
 
-// Plain returns a text as the index and a search read it: digits and dashes of any script as in ASCII, letters that
-// mean the same in one form, and nothing that cannot be seen. Control and format characters come with what people copy,
+// Plain returns a text in the form that the index and a search use: digits and dashes of any script as in ASCII, one
+// form for letters that mean the same, and no invisible characters. Control and format characters come from copied text
 // and from scanners.
 func Plain(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > unicode.MaxASCII-1 }) {
@@ -20,8 +20,8 @@ func Plain(text string) string {
 	return strings.Map(plain, norm.NFKC.String(strings.ToValidUTF8(text, "")))
 }
 
-// Typed returns Plain of what was typed or scanned: without blanks around it and without the mark of the kind of
-// barcode that scanners put before it.
+// Typed returns Plain of a typed or scanned text, without surrounding blanks and without the prefix by which scanners
+// identify the type of a barcode.
 func Typed(text string) string {
 	text = strings.TrimSpace(Plain(text))
 	const mark = len("]C0")
@@ -46,7 +46,7 @@ func plain(r rune) rune {
 	return r
 }
 
-// digit returns the value of a decimal digit. Unicode has the digits of a script in a row, from zero to nine.
+// digit returns the value of a decimal digit. In Unicode the ten digits of a script are consecutive.
 func digit(r rune) rune {
 	zero := r
 	for unicode.IsDigit(zero-1) && r-zero < 9 {
@@ -55,7 +55,7 @@ func digit(r rune) rune {
 	return r - zero
 }
 
-// Digits returns the digits of a text: how telephone numbers are stored.
+// Digits returns the digits of a text. Phone numbers are stored in this form.
 func Digits(text string) string {
 	return OldDigits(Plain(text))
 }

@@ -2,7 +2,7 @@ package userindex
 
 import "strings"
 
-// Unicode has the Indian scripts in blocks of 128 characters with the same letter at the same offset.
+// In Unicode, the Indian scripts are blocks of 128 characters with the same letter at the same offset.
 const (
 	firstBlock = 0x0900 // Devanagari
 	lastBlock  = 0x0d7f // Malayalam
@@ -59,7 +59,7 @@ func indianLatin(text string) string {
 		return text
 	}
 	var out strings.Builder
-	inherent := false // the last consonant has no vowel yet
+	inherent := false // whether the last consonant still has its inherent a
 	var script rune
 	end := func(within bool) {
 		if inherent && (within || script >= telugu) {

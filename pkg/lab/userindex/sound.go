@@ -8,20 +8,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/phonetic"
 )
 
-// Prefixes of the consonants of a word: as it is spoken, and of a script that does not write vowels.
+// Prefixes of forms that are a word's consonants: as spoken, and as written in a script without vowels.
 const (
 	spoken      = "*"
 	unvocalized = "~"
-	article     = "al" // as it sounds
+	article     = "al" // consonants of the Arabic article
 )
 
-// Consonants by which a word is found: beside others, and alone in a script that does not write vowels.
+// Numbers of consonants that suffice to find a word: in a text of several words, and of a word alone in a script
+// without vowels.
 const (
 	minConsonants      = 2
 	minConsonantsAlone = 3
 )
 
-// SoundForms returns the forms by which a name is found by a text that sounds alike.
+// SoundForms returns the forms of a name by which texts that sound like it find it.
 func SoundForms(name string) []string {
 	var all []string
 	for _, word := range sounds(name) {
@@ -33,9 +34,9 @@ func SoundForms(name string) []string {
 	return slices.Compact(all)
 }
 
-// SoundTexts returns the forms of each word of a text: a name that sounds like the text has one form of each. A word
-// alone has to agree in its vowels, if both scripts write them; beside others its consonants are enough. The article is
-// no word.
+// SoundTexts returns the forms of each word of a text. A name that sounds like the text has at least one form of each
+// word. If alone is true, vowels must agree as well, when both scripts write them; otherwise the consonants suffice.
+// The Arabic article does not count as a word.
 func SoundTexts(text string, alone bool) [][]string {
 	var all [][]string
 	words := sounds(text)
@@ -60,14 +61,15 @@ func SoundTexts(text string, alone bool) [][]string {
 	return all
 }
 
-// OldSoundForms returns SoundForms, and SoundTexts, of an index of OldSchema.
+// OldSoundForms returns the forms of an index of OldSchema, for names and for texts.
 func OldSoundForms(name string) []string { return phonetic.OldCodes(indianLatin(name)) }
 
-// sound is how a word sounds, in each of its readings: either with vowels, or without. articled is how Arabic writes a
-// word of Latin letters in which its article is heard otherwise.
+// sound is the possible pronunciations of a word: codes and spoken if its script writes vowels, otherwise unvocalized.
+// articled are the consonants with which Arabic writes a Latin word that contains the article.
 type sound struct{ codes, spoken, unvocalized, articled []string }
 
-// sounds returns the sounds of the words of a text. A word of Chinese, or with an article, is several in Latin letters.
+// sounds returns the sounds of the words of a text. A Chinese word, and one with an article, becomes several Latin
+// words.
 func sounds(text string) []sound {
 	var all []sound
 	for _, word := range strings.Fields(Plain(text)) {
@@ -112,9 +114,8 @@ func prefixed(prefix string, codes []string) []string {
 	return all
 }
 
-// readings returns the transliterations of a word, which may be spoken in several ways. Tamil writes voiced and
-// voiceless consonants alike, at the beginning of a word and within it. What is kh in Russian and g in Ukrainian is
-// often written h.
+// readings returns the possible transliterations of a word. Tamil writes voiced and voiceless consonants with the same
+// letters. A Russian kh and a Ukrainian g are often written as h.
 func readings(word string) []string {
 	latin := Latin(word)
 	switch {

@@ -1,4 +1,4 @@
-// Package worklist reads what waits for a person as pages of a list, with the number of all its entries. List and
+// Package worklist reads lists of waiting work page by page, each page with the number of all entries. The page and the
 // number come from the same conditions, but from two queries without one snapshot: an entry that is added or finished
 // between them is in only one of them.
 package worklist
@@ -20,18 +20,18 @@ import (
 const (
 	usualLimit = 50
 	maxLimit   = 200
-	// MaxTotal bounds the number of entries that is counted.
+	// MaxTotal is the number up to which entries are counted.
 	MaxTotal = 1000
 )
 
-// Page selects entries: at most Limit, with ids below Before unless that is 0.
+// Page selects at most Limit entries with ids below Before; 0 selects from the newest.
 type Page struct {
 	Limit  int
 	Before int64
 }
 
-// Asked returns what a request for a list asks for: the bills that the caller sees of its laboratory, and the page; nil
-// stands for an absent field. Errors: those of sight.Of, and Invalid.
+// Asked returns the bills that the caller sees of its laboratory, and the requested page. A nil limit means 50, a nil
+// before the newest entries. Errors: those of sight.Of, and Invalid.
 func Asked(p authn.Principal, limit *int32, before *int64) (s sight.Sight, page Page, err error) {
 	lab, err := p.Scope(0)
 	if err != nil {
@@ -61,22 +61,23 @@ func pageOf(limit *int32, before *int64) (Page, error) {
 	return p, nil
 }
 
-// Query finds the entries of a list. From joins the bill of an entry as b, and may join its patient with JoinPatient.
+// Query finds the entries of a list. From must join the bill of an entry as b, and may join its patient with
+// JoinPatient.
 type Query struct {
 	Columns     string
 	From, Where string
-	Args        []any  // of From and Where
-	ID          string // the column by which entries are sorted, the newest first
+	Args        []any  // arguments of From and Where
+	ID          string // column of the entry's id; lists are sorted by it, the newest first
 }
 
 // List is a page of a list.
 type List[T any] struct {
 	Entries []T
-	Total   int  // of all pages, at most MaxTotal
+	Total   int  // entries of all pages, at most MaxTotal
 	More    bool // there are more than MaxTotal
 }
 
-// Read returns the page of what s sees.
+// Read returns a page of the entries whose bills s includes.
 func Read[T any](
 	ctx context.Context, db mysqldb.RowsQuerier, s sight.Sight, q Query, p Page, scan func(mysqldb.Row, *T) error,
 ) (l List[T], err error) {
@@ -100,18 +101,18 @@ func Read[T any](
 const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), u.dateOfBirth, IFNULL(u.age, '')," +
 	" IFNULL(u.labPatientId, '')"
 
-// JoinPatient returns the join of the patient whose id and laboratory stand in two columns. A patient who was removed
-// is not shown.
+// JoinPatient returns the join of the patient, whose id and laboratory are in the columns id and lab. A deleted patient
+// is not joined.
 func JoinPatient(id, lab string) string {
 	return " LEFT JOIN userDetails u ON u.id = " + id + " AND u.labId_id = " + lab + " AND u.isDeleted = 0"
 }
 
-// PatientTable are the columns of userDetails that JoinPatient and PatientColumns need.
+// PatientTable returns the columns of userDetails that JoinPatient and PatientColumns need.
 func PatientTable() []string {
 	return []string{"id", "labId_id", "fullName", "gender", "dateOfBirth", "age", "labPatientId", "isDeleted"}
 }
 
-// Patient is whose an entry is. The zero Patient was removed.
+// Patient is the patient of an entry; the zero value if the patient was deleted.
 type Patient struct {
 	ID             int64
 	Name, Gender   string
@@ -120,12 +121,12 @@ type Patient struct {
 	ageWrittenDown string
 }
 
-// Targets are what PatientColumns are scanned into.
+// Targets returns the destinations of rows.Scan for PatientColumns.
 func (p *Patient) Targets() []any {
 	return []any{&p.ID, &p.Name, &p.Gender, &p.birth, &p.ageWrittenDown, &p.LabPatientID}
 }
 
-// Message returns the patient as responses have it, with the age on a day.
+// Message returns the patient for a response, with the age on the given day.
 func (p *Patient) Message(day time.Time) *typev1.Patient {
 	return &typev1.Patient{
 		UserId: p.ID, FullName: p.Name, Gender: p.Gender, LabPatientId: p.LabPatientID,

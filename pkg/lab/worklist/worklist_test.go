@@ -25,7 +25,7 @@ func TestPages(t *testing.T) {
 		limit  *int32
 		before *int64
 		want   worklist.Page
-		field  string // at fault
+		field  string // name of the wrong field
 	}{
 		"absent":        {nil, nil, worklist.Page{Limit: 50}, ""},
 		"given":         {number(200), id(7), worklist.Page{Limit: 200, Before: 7}, ""},
@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestTheNumberIsThatOfTheList reads a list with more entries than are counted, as logins with different sights.
+// TestTheNumberIsThatOfTheList reads a list with more entries than are counted, as logins that see different bills.
 func TestTheNumberIsThatOfTheList(t *testing.T) {
 	t.Parallel()
 	db := template.New(t)

@@ -2,5 +2,5 @@
 
 package allocation
 
-// slack multiplies every limit: the race detector makes pools forget what they hold.
+// slack multiplies every limit, because with the race detector pools discard objects at random.
 const slack = 3

@@ -1,4 +1,4 @@
-// Package counterpart runs the programs that make test-counterparts fetches: a real mail server and a real proxy.
+// Package counterpart runs the programs that `make test-counterparts` downloads: a real mail server and a real proxy.
 package counterpart
 
 import (
@@ -14,8 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// Command returns a command of the program, which is not started. It skips the test where the programs were not
-// fetched.
+// Command returns a command for the program, not started yet. It skips the test if the programs were not downloaded.
 func Command(t testing.TB, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	folder := os.Getenv("LAB_COUNTERPARTS")
@@ -25,8 +24,8 @@ func Command(t testing.TB, program string, args ...string) *exec.Cmd {
 	return exec.CommandContext(t.Context(), filepath.Join(folder, program), args...)
 }
 
-// Start starts a server and waits until it listens on address. It stops with the test, which shows its output when it
-// failed.
+// Start starts a server and waits until it listens on address. The server stops at the end of the test. If the test has
+// failed, its output is logged.
 func Start(t testing.TB, cmd *exec.Cmd, address string) {
 	t.Helper()
 	var said bytes.Buffer

@@ -77,7 +77,7 @@ func (l *Link) Serve(target string) {
 	})
 }
 
-// CloseIdle makes the link close connections that carried nothing for so long, as servers, brokers and firewalls do
+// CloseIdle makes the link close connections without traffic for the given time, as servers, brokers and firewalls do
 // after minutes or hours. It must be called before Serve.
 func (l *Link) CloseIdle(after time.Duration) { l.patience = after }
 

@@ -130,7 +130,7 @@ func TestSilentLinkForwardsNothing(t *testing.T) {
 
 	l.Silence()
 	old.say("two")
-	fresh := call(t, l) // is accepted
+	fresh := call(t, l) // the link accepts the connection
 	fresh.say("three")
 	e.expect(t, soon, "silence")
 	old.expect(soon, "silence")
@@ -156,7 +156,7 @@ func TestSilentLinkDoesNotForwardTheEndOfAConnection(t *testing.T) {
 	_ = first.conn.Close()
 	e.expect(t, soon, "silence")
 	close(e.hangUp)
-	e.expect(t, late, "end") // its own
+	e.expect(t, late, "end") // the engine's own side ends
 	e.expect(t, late, "end")
 	second.expect(soon, "silence")
 	l.Restore()

@@ -19,7 +19,7 @@ type pair struct {
 	near  *net.TCPConn
 	ended context.Context // ends when the pair is reset
 	end   context.CancelFunc
-	idle  *time.Timer // closes the pair; nil: nothing does
+	idle  *time.Timer // closes the pair after idle time; nil: never
 
 	mu  sync.Mutex
 	far *net.TCPConn // guarded by mu; nil until the engine is connected

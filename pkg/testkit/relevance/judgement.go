@@ -71,8 +71,8 @@ func Judgements(seed uint64, n int, patients []Patient) []Judgement {
 	return all
 }
 
-// Texts returns n texts of each kind for patients of one laboratory. Unlike Judgements it does not leave out a text that
-// another patient answers to as well: in a laboratory with a million patients nearly every text is such.
+// Texts returns n texts of each kind for patients of one laboratory. Unlike Judgements it keeps texts that other
+// patients match as well, because in a laboratory with a million patients nearly every text has several matches.
 func Texts(seed uint64, n int, patients []Patient) []Judgement {
 	r := rand.New(rand.NewPCG(seed, 2)) // repeatable
 	var all []Judgement

@@ -28,7 +28,7 @@ func Connect(place Place, brokers, password string, java install.Java) Engine {
 }
 
 // ConnectorsRun returns an error unless each named connector of the Kafka Connect worker at url runs, with all its
-// tasks. Connectors that an operator stopped or paused are no error; held lists them.
+// tasks. It ignores connectors that an operator stopped or paused; held lists them.
 func ConnectorsRun(ctx context.Context, url string, names []string) (held []string, err error) {
 	type part struct{ State string }
 	var all map[string]struct {

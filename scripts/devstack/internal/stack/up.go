@@ -20,8 +20,8 @@ const ExitRunning = 3
 
 const followInterval = 50 * time.Millisecond
 
-// Up runs `binary --dir LAB_DIR run` in the background, shows its progress, and returns when the stack is ready. A
-// stack that is running already is no error. When ctx ends first, the stack is stopped.
+// Up runs `binary --dir LAB_DIR run` in the background, shows its progress, and returns when the stack is ready. It
+// returns nil if the stack is running already. When ctx ends first, the stack is stopped.
 func Up(ctx context.Context, s settings.Settings, binary string, out io.Writer) error {
 	if Running(s) {
 		return sayRunning(s, out)

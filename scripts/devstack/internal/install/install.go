@@ -41,7 +41,7 @@ type Wanted struct {
 	Distributions                               string // folder of downloaded programs
 }
 
-// WantedBy returns the engines that a stack with these settings starts itself: those that no LAB_ variable replaces.
+// WantedBy returns the engines that a stack with these settings starts itself: engines that no LAB_ variable replaces.
 func WantedBy(s settings.Settings) Wanted {
 	return Wanted{
 		MySQL:         s.MySQLDSN == "",

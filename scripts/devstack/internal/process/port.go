@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A port whose owner is unknown is checked again: between fork and exec a child holds its parent's sockets, also those
-// that the parent has closed meanwhile.
+// A port whose owner is unknown is checked again: between fork and exec a child holds its parent's sockets, also
+// sockets that the parent has closed meanwhile.
 const (
 	portLooks = 20
 	lookAgain = 50 * time.Millisecond

@@ -48,7 +48,7 @@ func Load(labDir string) (Secrets, error) {
 	return s, nil
 }
 
-// LoadOrCreate reads the secrets of the stack in labDir, and creates and stores those that are missing. Call it under
+// LoadOrCreate reads the secrets of the stack in labDir, and creates and stores the missing ones. Call it under
 // the lock of the stack.
 func LoadOrCreate(labDir string) (Secrets, error) {
 	s, err := Load(labDir)

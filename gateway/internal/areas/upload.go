@@ -80,7 +80,7 @@ func upload(
 		return nil, invalid(edge.BodyError(err))
 	}
 	response, refused := stream.CloseAndRecv()
-	if err == errNoForm && status.Code(refused) == codes.InvalidArgument { //nolint:errorlint // compared by identity for the same reason
+	if err == errNoForm && status.Code(refused) == codes.InvalidArgument { //nolint:errorlint // by identity, as above
 		return nil, invalid(errNoForm)
 	}
 	return response, refused

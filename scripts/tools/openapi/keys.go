@@ -4,9 +4,9 @@ import "strings"
 
 const keyReference = "#/components/parameters/Idempotency-Key"
 
-// completeKeys adds the header of the idempotency key to every POST. Exceptions are methods that their idempotency_level
-// declares as safe to repeat, and uploads, which are identified by their content. Operations without a contract describe
-// their headers themselves.
+// completeKeys adds the header of the idempotency key to every POST. Exceptions are methods that their
+// idempotency_level declares as safe to repeat, and uploads, which are identified by their content. Operations without
+// a contract describe their headers themselves.
 func (c *contracts) completeKeys(doc object) {
 	for _, op := range operations(doc) {
 		unkeyed, known := c.unkeyed[strings.TrimRight(op.id(), "0123456789")]

@@ -121,7 +121,8 @@ func readCounts(ctx context.Context, q querier, a observe.Access, reportID, test
 func scanCount(row mysqldb.Row, c *observe.Count) error {
 	var text []byte
 	by := &c.CountedBy
-	if err := row.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt, &c.Version, &c.OtherSample); err != nil {
+	if err := row.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt, &c.Version,
+		&c.OtherSample); err != nil {
 		return err
 	}
 	var documents []observe.Document

@@ -107,8 +107,8 @@ func (all muxes) serve(c *call, r *http.Request) {
 	m.ServeHTTP(c, r)
 }
 
-// ResponseFunc returns the response to a request on a path that is not generated. The option is for its call of a
-// service, of which response headers are passed on.
+// ResponseFunc returns the response to a request on a path without generated code. It must pass option to its call of a
+// service, so that the service's response headers can be forwarded.
 type ResponseFunc func(
 	ctx context.Context, r *http.Request, params map[string]string, option grpc.CallOption,
 ) (proto.Message, error)

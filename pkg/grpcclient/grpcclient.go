@@ -42,9 +42,10 @@ var reconnect = grpc.ConnectParams{
 	MinConnectTimeout: 5 * time.Second,
 }
 
-// Connect returns a connection that adds nothing to calls. It is for the gateway, which forwards the caller's
-// credentials. address is host:port, or dns://SERVER/host:port to use a specific name server. Connect does not wait for
-// the server. The caller must close the connection.
+// Connect returns a connection that adds no credentials and no deadline to calls; with tracing, it adds the trace
+// context. It is for the gateway, which forwards the caller's credentials. address is host:port, or
+// dns://SERVER/host:port to use a specific name server. Connect does not wait for the server. The caller must close the
+// connection.
 func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()), // WithTLS overrides it

@@ -112,9 +112,9 @@ func (a *agent) open(ctx context.Context) error {
 	return a.note(func(j *journal) { j.EditID, j.Token = session.EditID, session.Token })
 }
 
-// wish returns the request for a session. The document is the report's newest save. Without a save it is the chosen
-// template, the only one, or that of the user's own session: that session was opened on the page, whose command does
-// not name the template.
+// wish returns the request for a session. Its document is the report's newest save. Without a save it is a template:
+// the chosen one, the only one, or that of the user's own session. Such a session was opened on the page, and the
+// command that the page shows does not name the template.
 func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
 	wish := a.creation
 	if current != nil {

@@ -224,7 +224,7 @@ func TestAConverterThatFails(t *testing.T) {
 	}
 }
 
-// A conversion that is ended takes the grandchild with it, which keeps the output open.
+// A cancelled conversion ends the converter and also its child process, which keeps the output open.
 func TestAHangingConverterIsEndedWithItsChildren(t *testing.T) {
 	l, child := fake(t, "hang", time.Hour)
 	ctx, stop := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// user sits in front of a folder.
+// user runs the agent in a folder and edits the document there.
 type user struct {
 	t        *testing.T
 	hospital *hospital

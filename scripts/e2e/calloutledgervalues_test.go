@@ -271,7 +271,7 @@ func ledgerValueBecomesUnreadable(t *testing.T) {
 	await.True(t, "it is taken back", func() bool { return later.find(boardOf(t, ledgerUser).Corrected) != nil })
 	later.inbox(drNorth, withdrawnTitle, correctedTitle)
 
-	waits := fresh(t, "7.9") // what waits keeps waiting
+	waits := fresh(t, "7.9") // a value without a call stays pending when it becomes blank
 	waits.reads(drNorth)
 	waits.becomes("")
 	waits.want(isPending)

@@ -159,7 +159,8 @@ func TestCellCounterDocumentedAnswers(t *testing.T) {
 	}
 }
 
-// Two writers want the same key for different parameters: one wins, the other is told which key.
+// Sixteen concurrent writers map one key to two different parameters: each gets 200, or a 409 that names the conflict,
+// and every requested key is mapped afterwards.
 func TestCellCounterConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77002)

@@ -58,7 +58,8 @@ func watchInBrowser(t *testing.T, c *cutting, session string, report int) page {
 	return p
 }
 
-// TestExternalEditEventsInTwoBrowsers sees all four events in both, also in the one that was cut off meanwhile.
+// TestExternalEditEventsInTwoBrowsers expects all four kinds of events in both browsers, including the one whose
+// connection was cut in between.
 func TestExternalEditEventsInTwoBrowsers(t *testing.T) {
 	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit",
 		"report_edit_takeover")

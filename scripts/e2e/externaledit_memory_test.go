@@ -73,8 +73,8 @@ func TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory(t *testing.T) 
 	}
 }
 
-// TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime holds the only upload that a process takes: the next
-// is told to come again, other calls are served, and so is an upload once the first has ended.
+// TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime keeps the only upload that a process accepts open: the
+// next one gets 503 with Retry-After, other calls are served, and an upload succeeds once the first has ended.
 func TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime(t *testing.T) {
 	c := startCosts(t, "folder", map[string]string{"EXTERNAL_EDIT_MAX_UPLOADS": "1"})
 	body, contentType := formOf(savedPair(t, "x"))

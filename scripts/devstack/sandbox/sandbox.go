@@ -220,8 +220,8 @@ func (s *Sandbox) StartObjects(folder, address string) error {
 	return s.StartProgram("objects", []string{s.devstack, "objects", "--listen=" + address, "--data=" + folder}, nil)
 }
 
-// TakeOver renames a part that StartProgram started: by becomes name, whose process has ended. PID, Kill and Start then
-// use the name and the command line argv.
+// TakeOver renames the part by, which StartProgram started, to name, whose own process has ended. From then on, PID,
+// Kill and Start of name use that part and the command line argv.
 func (s *Sandbox) TakeOver(name, by string, argv []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

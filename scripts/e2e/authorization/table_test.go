@@ -18,7 +18,7 @@ var names string
 // letters are those of the legends.
 const letters = "y.01349-"
 
-// line is a line of a table: what is asked for, and a cell for each column.
+// line is a row of an authorization table: an operation or RPC, and the expected outcomes by column.
 type line struct {
 	name  string
 	cells map[string]string

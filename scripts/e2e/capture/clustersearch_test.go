@@ -66,7 +66,7 @@ func startSearching(t *testing.T) *searcher {
 	return s
 }
 
-// ask searches for one of the known, and notes how long that took and what is wrong with the answer.
+// ask searches for the n-th known patient and records the duration and any error.
 func (s *searcher) ask(n int) {
 	begin := time.Now()
 	inPart, err := s.search(n)

@@ -150,12 +150,13 @@ func ofPanels(t *testing.T) (expressions []string) {
 	return expressions
 }
 
-// answered has another class stand for 5xx, of which there are none here.
+// answered replaces the class 5xx in expr by 2xx and 4xx, because no request of this test gets 5xx.
 func answered(expr string) string {
 	return strings.ReplaceAll(expr, `code_class="5xx"`, `code_class=~"2xx|4xx"`)
 }
 
-// ofAlerts returns what the alerts compare, without the comparison.
+// ofAlerts returns the expressions in a file of rules without thresholds and additional conditions. It skips
+// expressions that begin with a recorded series (lab:).
 func ofAlerts(t *testing.T, rules string) (expressions []string) {
 	t.Helper()
 	text, err := os.ReadFile(rules)

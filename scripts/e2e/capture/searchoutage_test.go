@@ -24,8 +24,8 @@ type health struct {
 	}
 }
 
-// healthSays waits until /health, which is always 200, has the status and the one dependency that is down, "" for none. /health/ready
-// says the same by its status.
+// healthSays waits until /health, which always returns 200, has the status and reports only the dependency down as
+// down; "" means none. It then expects /health/ready to return 200, or 503 if a dependency is down.
 func healthSays(t *testing.T, status, down string) {
 	t.Helper()
 	await.Nil(t, "health being "+status+" "+down, func() error {

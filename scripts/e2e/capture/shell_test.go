@@ -142,7 +142,8 @@ func TestACountBelongsToTheScannedSample(t *testing.T) {
 	b.keptForItsLogin(patient*100, test)
 }
 
-// keptForItsLogin has a cell that was not saved, and logs in as another user of the laboratory, who neither gets it nor can save it.
+// keptForItsLogin reloads the page with an unsaved cell and logs in as another user of the laboratory. That user
+// neither sees the cell nor can save it, and the first user still has it.
 func (b tab) keptForItsLogin(report, test int) {
 	b.T.Helper()
 	const says = `document.getElementById("message").textContent`

@@ -245,7 +245,7 @@ func (c cell) countOthers(t *testing.T) map[string]int {
 	return counts
 }
 
-// moving are the variables of the handbook's commands.
+// moving returns the variables of the handbook's commands for moving laboratory 12 between two cells.
 func moving(t *testing.T, from, to cell, move string) []string {
 	t.Helper()
 	environment := append(passwords(), "LAB=12", "MOVE="+move)

@@ -48,7 +48,8 @@ func (b *bench) freshness(ctx context.Context) error {
 	return nil
 }
 
-// write changes names of patients at an even pace for span and returns the times of the watched ones.
+// write renames patients at a steady rate for span and returns, for each watched patient, the time from the commit
+// until a search found the change.
 func (b *bench) write(ctx context.Context, span time.Duration, word string) ([]time.Duration, error) {
 	total := int(span.Seconds() * writesPerSecond)
 	w := &watch{index: b.index, word: strings.ToLower(word), want: map[int64]change{}}

@@ -99,7 +99,7 @@ func skipped(reason string) *outcome.Result {
 	return &result
 }
 
-// operations returns what brings the index up to the batch.
+// operations returns the index operations that apply the batch, and stores each patient's range of them.
 func (b *batch) operations(maker *document.Maker) []document.Op {
 	var all []document.Op
 	for _, u := range b.users {

@@ -66,8 +66,8 @@ func (l *Logins) Seal(login config.Secret) []byte {
 	return l.keys[0].Seal(nonce, nonce, []byte(login.Reveal()), nil)
 }
 
-// Renewed returns the encrypted present login of a session's author. It returns nil if the session keeps this login
-// already, or none.
+// Renewed returns the current login of a session's author, encrypted. It returns nil if the session keeps this login
+// already, if it keeps none, or if login is empty.
 func (l *Logins) Renewed(sealed []byte, login config.Secret) []byte {
 	if sealed == nil {
 		return nil

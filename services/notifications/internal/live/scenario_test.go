@@ -24,8 +24,8 @@ func (e ending) Unread(n int64) error {
 	return e.fixture.Unread(n)
 }
 
-// TestAStreamReadsTheInboxOfItsLogin uses a real inbox. The page of an organization gets those of its own notifications
-// that follow the last one it has, oldest first, and its unread count.
+// TestAStreamReadsTheInboxOfItsLogin uses a real inbox. The stream of an organization sends the organization's
+// notifications after the given id, oldest first, and its unread count.
 func TestAStreamReadsTheInboxOfItsLogin(t *testing.T) {
 	t.Parallel()
 	db, lab := storetest.Open(t), storetest.User(t, 12, 77).Lab

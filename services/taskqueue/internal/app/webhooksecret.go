@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/webhook"
 )
 
-// webhookSecretVerb shows what a receiver checks a laboratory's webhooks with.
+// webhookSecretVerb prints the secrets with which a receiver verifies the webhooks of a laboratory.
 func (d *desk) webhookSecretVerb() cli.Verb {
 	var lab int64
 	var name string

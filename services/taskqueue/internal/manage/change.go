@@ -143,7 +143,7 @@ func (m *Jobs) revival(j *Job) engine.Revival {
 	body := *j.Body
 	body.Attempts, body.StartedMs, body.LastError, body.LastReason, body.History = 0, 0, "", "", nil
 	body.Nonce++
-	body.Progress = j.Record.Progress // of the last attempt, after which the body was not written again
+	body.Progress = j.Record.Progress // the record has the last attempt's progress; the body was not updated after it
 	body.ScheduledMs = m.Clock.Now().Add(job.RevivalDelay).UnixMilli()
 	return engine.Revival{ID: j.ID, Body: body.Encode(nil), Observed: j.Snapshot.Record,
 		Window: body.Window(j.ID.Lane().Priority)}

@@ -97,7 +97,7 @@ func (m *Metrics) Waited(l job.Lane, d time.Duration) {
 	m.wait.WithLabelValues(l.Channel.String(), l.Priority.String()).Observe(d.Seconds())
 }
 
-// Claimed counts one claim.
+// Claimed records one claim: the number of its jobs and its duration.
 func (m *Metrics) Claimed(c job.Channel, jobs int, took time.Duration) {
 	m.claimed.WithLabelValues(c.String()).Add(float64(jobs))
 	m.claimTime.Observe(took.Seconds())

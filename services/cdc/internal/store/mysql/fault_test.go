@@ -198,8 +198,8 @@ func TestASourceRowThatCannotBeReadIsPoison(t *testing.T) {
 	}
 }
 
-// An operator drops or adds the person's columns while the service runs: the first statement that fails reads the
-// schema again.
+// An operator drops or adds the columns of personal data while the service runs: after the first statement that fails,
+// the store reads the schema again.
 func TestTheColumnsMayChangeUnderARunningService(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

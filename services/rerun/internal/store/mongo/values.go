@@ -23,7 +23,7 @@ type valueDocument struct {
 	RerunType     string     `bson:"rerun_type"`
 	Number        int        `bson:"rerun_number"`
 	ParameterName string     `bson:"parameter_name"`
-	TestID        *int64     `bson:"profileTestId,omitempty"` // nil in values of other programs, too
+	TestID        *int64     `bson:"profileTestId,omitempty"` // nil: test unknown, as in values of other programs
 	DeviceID      string     `bson:"device_id"`
 	DeviceName    string     `bson:"device_name"`
 	CreatedAt     moment     `bson:"created_at"`

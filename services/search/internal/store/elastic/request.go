@@ -109,7 +109,8 @@ type recency struct {
 	origin time.Time
 }
 
-// append appends a query with its score multiplied. A patient without a bill ranks as one whose last bill is old.
+// append appends the query inner with its score multiplied by a factor for the age of the last bill. A patient without
+// a bill ranks as one whose last bill is old.
 func (r *recency) append(b []byte, inner func([]byte) []byte) []byte {
 	const field = `{"exists":{"field":"last_bill_time"}}`
 	b = inner(append(b, `{"function_score":{"query":`...))

@@ -56,7 +56,8 @@ func allAlerts() (list []string) {
 
 var rangeOfIncrease = regexp.MustCompile(`^sum by \([^)]*\) \(increase\([^\[]*\[(\w+)\]\)\) > 0$`)
 
-// TestEveryAlertSaysWhatIsAndWhatToDo: who is woken reads the value and the service, and the next step.
+// TestEveryAlertSaysWhatIsAndWhatToDo checks that the summary has the subject and the value, and the description the
+// next step.
 func TestEveryAlertSaysWhatIsAndWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, file := range alertFiles() {
@@ -100,7 +101,7 @@ func TestEveryAlertSaysWhatIsAndWhatToDo(t *testing.T) {
 	}
 }
 
-// prometheusRule returns the alerts by name of a chart with these values below prometheusRule.
+// prometheusRule returns the alerts of a chart by name, rendered with these values below prometheusRule.
 func prometheusRule(t *testing.T, chart string, rule, global map[string]any) map[string]monitoringv1.Rule {
 	t.Helper()
 	rule["enabled"] = true
@@ -159,7 +160,8 @@ func TestMisspeltAlertsAreRefused(t *testing.T) {
 	}
 }
 
-// TestThresholdsOfTheValuesAreThoseOfTheRules: the rules are tested with their own numbers.
+// TestThresholdsOfTheValuesAreThoseOfTheRules compares the defaults of the values with the thresholds in the files of
+// rules, which have tests of their own.
 func TestThresholdsOfTheValuesAreThoseOfTheRules(t *testing.T) {
 	t.Parallel()
 	number := regexp.MustCompile(`> [0-9]+`)

@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "write the schemas and the rendered mani
 
 const root = "../../charts"
 
-// TestMain keeps Helm's notes about the symbolic links to labkit out of the tests' output.
+// TestMain keeps Helm's messages about the symbolic links to labkit out of the output.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	os.Exit(m.Run())
@@ -68,7 +68,7 @@ func render(c *chart.Chart, values map[string]any) ([]manifest, error) {
 	return split(files)
 }
 
-// renderFiles returns the texts of a chart's templates, NOTES.txt among them.
+// renderFiles returns the rendered texts of a chart's templates, including NOTES.txt.
 func renderFiles(c *chart.Chart, values map[string]any) (map[string]string, error) {
 	if err := chartutil.ProcessDependencies(c, values); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func split(files map[string]string) ([]manifest, error) {
 	return list, nil
 }
 
-// values reads one of the committed files of values.
+// values reads a file of values.
 func values(t *testing.T, path string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -124,7 +124,7 @@ var (
 	cache = map[string][]manifest{}
 )
 
-// rendered renders a chart with one of its files of values, "default" or "full", once.
+// rendered returns the manifests of a chart with one of its files of values, "default" or "full". The result is cached.
 func rendered(t *testing.T, name, file string) []manifest {
 	t.Helper()
 	once.Lock()
@@ -140,13 +140,13 @@ func rendered(t *testing.T, name, file string) []manifest {
 	return list
 }
 
-// object decodes the one manifest of a kind and name into T, which has all of its fields.
+// object decodes the manifest of a kind and name into T. Fields that T lacks are an error.
 func object[T any](t *testing.T, list []manifest, kind, name string) T {
 	t.Helper()
 	return decoded[T](t, list, kind, name, yaml.DisallowUnknownFields)
 }
 
-// decode decodes into a T that has some of the fields.
+// decode decodes a manifest into T, which may lack some of its fields.
 func decode[T any](t *testing.T, list []manifest, kind, name string) T {
 	t.Helper()
 	return decoded[T](t, list, kind, name)
@@ -167,7 +167,7 @@ func decoded[T any](t *testing.T, list []manifest, kind, name string, options ..
 	return o
 }
 
-// golden compares text with a committed file, or writes it.
+// golden compares text with a committed file, or with -update writes it.
 func golden(t *testing.T, path, text string) {
 	t.Helper()
 	if *update {

@@ -16,14 +16,14 @@ import (
 
 const composeFolder = "../compose"
 
-// composed is one container of the trial as the Compose file describes it.
+// composed is one container of the trial in the Compose file.
 type composed struct {
 	Name, Image, User, Grace string
 	Entrypoint, Command      []string
-	Environment              []string // lines "NAME: value", sorted
+	Environment              []string // lines of the form NAME: value, sorted
 	Aliases                  []string // other host names
 	Volumes, Ports           []string
-	Migrates, Engine         bool // has a migration before it; keeps data, in memory
+	Migrates, Engine         bool // runs a migration before its start; is an engine, whose data is in memory
 }
 
 var composeText = template.Must(template.New("").Funcs(template.FuncMap{"list": composeList}).Parse(
@@ -95,13 +95,13 @@ func composeList(texts []string) string {
 	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
-// composeQuote doubles the dollar, with which Compose begins a variable of its own.
+// composeQuote returns a quoted text with doubled dollars, because Compose reads $ as the beginning of a variable.
 func composeQuote(text string) string {
 	return fmt.Sprintf("%q", strings.ReplaceAll(text, "$", "$$"))
 }
 
-// composeEnvironment has the values of the trial's Secret in place of references. A reference to a key that is not there
-// is one that a trial does not need.
+// composeEnvironment returns the variables with the values of the trial's Secret in place of references. Optional
+// references to a missing key are left out.
 func composeEnvironment(t *testing.T, variables []corev1.EnvVar, secret map[string]string) (lines []string) {
 	t.Helper()
 	for _, v := range variables {
@@ -127,12 +127,12 @@ func composeEnvironment(t *testing.T, variables []corev1.EnvVar, secret map[stri
 	return lines
 }
 
-// composeSecret has readable values where the chart derives them from a seed, or makes up new ones.
+// composeSecret replaces the values that the chart derives from the seed by readable ones.
 func composeSecret(made map[string]string) map[string]string {
 	fixed := map[string]string{}
 	for key, value := range made {
 		for other, random := range made {
-			if len(random) == 64 { // a sum of the seed
+			if len(random) == 64 { // a hash of the seed
 				known := strings.ToLower("trial-of-the-laboratory-" + strings.ReplaceAll(other, "_", "-"))
 				value = strings.ReplaceAll(value, random, known)
 			}
@@ -158,7 +158,7 @@ func composeOf(t *testing.T, name string, spec appsv1.DeploymentSpec, secret, al
 		Migrates:    len(pod.InitContainers) > 0,
 		Engine:      spec.Template.Labels["app.kubernetes.io/component"] == "engine",
 	}
-	switch name { // what a port-forward and the demo's own landing page are elsewhere
+	switch name { // in a cluster a port-forward and the chart's own landing page do this
 	case "gateway":
 		one.Environment = append([]string{`GATEWAY_DEMO_SIGN_IN: "/landing.json"`}, one.Environment...)
 		one.Volumes, one.Ports = []string{"./landing.json:/landing.json:ro,z"}, []string{"127.0.0.1:${LAB_PORT:-8090}:8090"}
@@ -177,12 +177,12 @@ func composeOf(t *testing.T, name string, spec appsv1.DeploymentSpec, secret, al
 	return one
 }
 
-// TestTheComposeFileIsTheTrialOfTheChart keeps scripts/compose equal to what helm install --set trial=true makes.
+// TestTheComposeFileIsTheTrialOfTheChart checks that scripts/compose equals the rendered chart with trial=true.
 func TestTheComposeFileIsTheTrialOfTheChart(t *testing.T) {
 	t.Parallel()
 	all := trial(t)
 	secret := composeSecret(object[corev1.Secret](t, all, "Secret", "trial").StringData)
-	names := map[string]string{} // host name → Deployment, where they differ
+	names := map[string]string{} // Deployment by host name, if they differ
 	for _, m := range all {
 		if m.kind != "Service" {
 			continue
@@ -220,7 +220,8 @@ func TestTheComposeFileIsTheTrialOfTheChart(t *testing.T) {
 	golden(t, filepath.Join(composeFolder, "secrets", "connector.properties"), secret["connector.properties"]+"\n")
 }
 
-// TestTheLandingPageOfComposeSignsInPersonsOfTheDemo: a session that the demo laboratory does not have would be refused.
+// TestTheLandingPageOfComposeSignsInPersonsOfTheDemo checks that the demo laboratory has the page's sessions. Others
+// would be refused.
 func TestTheLandingPageOfComposeSignsInPersonsOfTheDemo(t *testing.T) {
 	t.Parallel()
 	var landing struct {

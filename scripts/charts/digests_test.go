@@ -10,7 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestDigestsOfARelease: what make images writes is values of lab, and every pod has the image that was pushed.
+// TestDigestsOfARelease checks that the file of digests that `make images` writes is valid as values of lab, and that
+// every pod then has the pushed image.
 func TestDigestsOfARelease(t *testing.T) {
 	t.Parallel()
 	pushed := map[string]string{}

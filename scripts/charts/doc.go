@@ -1,6 +1,6 @@
-// Package charts owns the proofs about the Helm charts in charts/: they render, their manifests are valid, their
-// schemas refuse what is wrong, and they agree with the services' settings, ports and callers.
+// Package charts tests the Helm charts in charts/: that they render, that their manifests are valid, that their schemas
+// refuse invalid values, and that they agree with the settings, ports and callers of the services.
 //
-// Everything runs in process: neither helm nor a cluster is needed. With -update the tests write the schemas and the
-// rendered manifests that are committed.
+// The tests run in process and need neither helm nor a cluster. With -update they write the committed schemas and
+// rendered manifests.
 package charts

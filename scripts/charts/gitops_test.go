@@ -14,7 +14,7 @@ import (
 
 const gitops = "../../docs/gitops.md"
 
-// blocks returns the YAML documents of a page, in their order.
+// blocks returns the YAML documents of a page in their order.
 func blocks(t *testing.T, page string) (found []map[string]any) {
 	t.Helper()
 	for _, part := range strings.Split(read(t, page), "```yaml\n")[1:] {
@@ -30,7 +30,7 @@ func blocks(t *testing.T, page string) (found []map[string]any) {
 	return found
 }
 
-// at returns a value below a path of keys, nil where one is missing.
+// at returns the value at a path of keys, or nil if one is missing.
 func at(value any, path ...string) any {
 	for _, key := range path {
 		within, _ := value.(map[string]any)
@@ -39,7 +39,7 @@ func at(value any, path ...string) any {
 	return value
 }
 
-// step is when a tool makes an object: hooks before the release, then waves.
+// step is the time at which a GitOps tool creates an object: hooks before the release, then by wave.
 type step struct{ phase, wave int }
 
 func (s step) before(other step) bool {
@@ -64,7 +64,7 @@ func stepOf(t *testing.T, m manifest) step {
 	return step{0, wave}
 }
 
-// makes returns the name of the Secret that an object makes, or nothing.
+// makes returns the name of the Secret that an object creates, or "".
 func makes(t *testing.T, m manifest) string {
 	t.Helper()
 	var object struct {
@@ -87,7 +87,7 @@ func makes(t *testing.T, m manifest) string {
 	return ""
 }
 
-// needs lists the Secrets without which the pods of an object do not start.
+// needs returns the Secrets that the pods of an object need to start.
 func needs(t *testing.T, m manifest) []string {
 	t.Helper()
 	var object struct {
@@ -115,7 +115,8 @@ func needs(t *testing.T, m manifest) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// waits lists what waits for something that comes later, or that nothing makes and no one outside has made.
+// waits returns a problem for each object that needs a Secret which is created later, or by no object of list and not
+// in outside.
 func waits(t *testing.T, list []manifest, outside map[string]bool) (problems []string) {
 	t.Helper()
 	made := map[string]step{}
@@ -144,7 +145,7 @@ func waits(t *testing.T, list []manifest, outside map[string]bool) (problems []s
 	return problems
 }
 
-// documents are the examples of the page by kind; Kustomizations are told by their names.
+// documents returns the examples of the page by kind, and Kustomizations by name.
 func documents(t *testing.T) (application, release map[string]any, kustomizations map[string]map[string]any, external map[string]bool, trial map[string]any) {
 	t.Helper()
 	kustomizations, external = map[string]map[string]any{}, map[string]bool{}
@@ -197,7 +198,7 @@ func TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux(t *testing.T) {
 	}
 }
 
-// TestAnExternalSecretBesideHelmsHookWouldNeverBeMade: what migration.annotations are for.
+// TestAnExternalSecretBesideHelmsHookWouldNeverBeMade shows why migration.annotations exist.
 func TestAnExternalSecretBesideHelmsHookWouldNeverBeMade(t *testing.T) {
 	t.Parallel()
 	application, _, _, _, _ := documents(t)

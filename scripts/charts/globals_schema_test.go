@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// globals returns what global of the umbrella may say, by name, with all that any chart has below that name.
+// globals returns the values of global that the umbrella has, by name, each merged with the charts' values of that
+// name.
 func globals(t *testing.T) map[string]any {
 	t.Helper()
 	said := values(t, filepath.Join(root, umbrella, "values.yaml"))["global"].(map[string]any)
 	delete(said, "ignored")
 	for key := range said {
 		if key == "image" {
-			continue // its registry is of no chart
+			continue // no chart has its registry
 		}
 		for _, name := range names(t) {
 			of, has := values(t, filepath.Join(root, name, "values.yaml"))[key]
@@ -42,8 +43,8 @@ func union(a, b any) any {
 	return all
 }
 
-// globalOf returns the schema of global in a chart with these properties: what the chart reads is as strict there. Names
-// that no chart reads are refused by labkit.strangers, which sees the charts around this one.
+// globalOf returns the schema of global in a chart with these properties. Values that the chart reads are checked as
+// strictly there. labkit.strangers refuses names that no chart reads, because only it sees the charts around this one.
 func globalOf(t *testing.T, properties schema) schema {
 	t.Helper()
 	var all []schema
@@ -65,12 +66,12 @@ func globalOf(t *testing.T, properties schema) schema {
 	return schema{"type": "object", "properties": schema{"ignored": words()}, "allOf": all}
 }
 
-// ignored is true of a global that lists key among those of a chart around this one.
+// ignored returns a schema for a global whose list ignored contains key, which then belongs to an enclosing chart.
 func ignored(key string) schema {
 	return schema{"required": []string{"ignored"}, "properties": schema{"ignored": schema{"contains": schema{"const": key}}}}
 }
 
-// dev lists how a chart is told that no patients are here.
+// dev returns the schemas of the two ways to set the environment to dev, which has no patients.
 func dev() []schema {
 	is := schema{"environment": schema{"const": "dev"}}
 	global := schema{"required": []string{"environment"}, "properties": is, "not": ignored("environment")}
@@ -95,17 +96,17 @@ func umbrellaSchema(t *testing.T) string {
 	for _, name := range append(names(t), "engines") {
 		properties[name] = schema{"type": "object"}
 	}
-	properties["global"] = schema{"type": "object", "properties": schema{"ignored": words()}} // the charts' schemas have the rest
+	properties["global"] = schema{"type": "object", "properties": schema{"ignored": words()}} // rest: the charts' schemas
 	return text07(t, all)
 }
 
-// engines is the chart of a trial.
+// engines is the subchart with the engines of a trial.
 const engines = umbrella + "/charts/engines"
 
 func enginesSchema(t *testing.T) string {
 	t.Helper()
 	all := describe("", values(t, filepath.Join(root, engines, "values.yaml")))
-	for _, key := range []string{"x-shared", "exports", "global"} { // of the chart itself, and Helm's own
+	for _, key := range []string{"x-shared", "exports", "global"} { // used by the chart itself and by Helm
 		all["properties"].(schema)[key] = schema{"type": "object"}
 	}
 	return text07(t, all)

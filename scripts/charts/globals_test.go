@@ -14,7 +14,7 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 )
 
-// around returns a chart of someone else that has the platform as a part.
+// around returns a chart of another project that has a chart of the platform as a dependency.
 func around(t *testing.T, part string, values map[string]any) *chart.Chart {
 	t.Helper()
 	c := &chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "hospital", Version: "1.0.0",
@@ -23,7 +23,7 @@ func around(t *testing.T, part string, values map[string]any) *chart.Chart {
 	return c
 }
 
-// TestWhatGlobalSaysHoldsForEveryChart: once, unless a chart says its own.
+// TestWhatGlobalSaysHoldsForEveryChart checks that a chart's own value overrides a global one.
 func TestWhatGlobalSaysHoldsForEveryChart(t *testing.T) {
 	t.Parallel()
 	list, err := render(load(t, umbrella), map[string]any{
@@ -71,8 +71,9 @@ func TestWhatGlobalSaysHoldsForEveryChart(t *testing.T) {
 	}
 }
 
-// TestEveryPodIsPlacedByGlobal: where all nodes are tainted, a Job of the migration without the tolerations keeps an install
-// waiting until it fails, and a trial's engines are pulled from the same registry as the rest.
+// TestEveryPodIsPlacedByGlobal checks every pod, also of Jobs and engines. Where all nodes are tainted, a migration Job
+// without the tolerations would block an install until it fails, and a trial's engines come from the same registry as
+// the other images.
 func TestEveryPodIsPlacedByGlobal(t *testing.T) {
 	t.Parallel()
 	for _, trial := range []bool{false, true} {
@@ -98,13 +99,13 @@ func TestEveryPodIsPlacedByGlobal(t *testing.T) {
 					trial, m.kind, m.name, pod.ImagePullSecrets, pod.NodeSelector, pod.Tolerations)
 			}
 		}
-		if pods < 2*len(names(t)) { // each has a test
+		if pods < 2*len(names(t)) { // every Deployment also has a test pod
 			t.Errorf("trial %v: %d pods", trial, pods)
 		}
 	}
 }
 
-// podOf returns the pod that a manifest makes, if it makes one.
+// podOf returns the pod of a manifest; is reports whether it has one.
 func podOf(t *testing.T, list []manifest, m manifest) (pod corev1.PodSpec, is bool) {
 	t.Helper()
 	switch m.kind {
@@ -120,7 +121,7 @@ func podOf(t *testing.T, list []manifest, m manifest) (pod corev1.PodSpec, is bo
 	return pod, false
 }
 
-// TestNamesOfGlobalAreThoseThatTheChartsKnow compares the values of lab with what an error lists.
+// TestNamesOfGlobalAreThoseThatTheChartsKnow compares the values of lab with the names that an error lists.
 func TestNamesOfGlobalAreThoseThatTheChartsKnow(t *testing.T) {
 	t.Parallel()
 	_, err := render(load(t, "rerun"), map[string]any{"global": map[string]any{"x": true}})
@@ -164,7 +165,8 @@ func TestAMisspeltGlobalIsRefusedWithASentence(t *testing.T) {
 	}
 }
 
-// TestAChartAroundTheseHasGlobalsOfItsOwn below its name, or named in global.ignored, whatever type they have.
+// TestAChartAroundTheseHasGlobalsOfItsOwn allows globals of an enclosing chart below its name, and those in
+// global.ignored, whatever their type.
 func TestAChartAroundTheseHasGlobalsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{umbrella, "rerun"} {
@@ -198,7 +200,8 @@ func TestAChartAroundTheseHasGlobalsOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestDangerousSettingsFollowTheEnvironmentOfGlobal: a chart that says production itself stays one where patients are.
+// TestDangerousSettingsFollowTheEnvironmentOfGlobal checks that a chart with environment production keeps it, whatever
+// global says.
 func TestDangerousSettingsFollowTheEnvironmentOfGlobal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 
 const handbook = "../../docs/operations.md"
 
-// fenced returns the texts of the blocks of a language on a page.
+// fenced returns the code blocks of a language on a page.
 func fenced(t *testing.T, page, language string) (texts []string) {
 	t.Helper()
 	for _, part := range strings.Split(read(t, page), "```"+language+"\n")[1:] {
@@ -24,7 +24,7 @@ func fenced(t *testing.T, page, language string) (texts []string) {
 	return texts
 }
 
-// TestTheValuesOfTheHandbookInstall renders each block of values with lab.
+// TestTheValuesOfTheHandbookInstall renders lab with each block of values.
 func TestTheValuesOfTheHandbookInstall(t *testing.T) {
 	t.Parallel()
 	given := blocks(t, handbook)
@@ -50,7 +50,8 @@ func TestTheValuesOfTheHandbookInstall(t *testing.T) {
 	}
 }
 
-// TestTheRightsOfTheHandbookAreForTheNamesOfTheCharts compares indexes, topics, groups, bucket and database with the defaults.
+// TestTheRightsOfTheHandbookAreForTheNamesOfTheCharts compares indexes, topics, groups, bucket and database in the
+// handbook with the charts' defaults.
 func TestTheRightsOfTheHandbookAreForTheNamesOfTheCharts(t *testing.T) {
 	t.Parallel()
 	rights := strings.Join(append(fenced(t, handbook, "json"), fenced(t, handbook, "js")...), "\n")
@@ -101,7 +102,7 @@ func TestTheRightsOfTheHandbookAreForTheNamesOfTheCharts(t *testing.T) {
 	}
 }
 
-// setting returns a variable's value in the pods of a chart, or its default in the program.
+// setting returns the value of a variable in the pods of a chart, or the program's default.
 func setting(t *testing.T, name, variable string) string {
 	t.Helper()
 	d := object[appsv1.Deployment](t, rendered(t, name, "default"), "Deployment", name)

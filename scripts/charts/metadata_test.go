@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestEveryChartNamesItsVersionAndLicense covers what registries of charts show, also of the library and of the engines.
+// TestEveryChartNamesItsVersionAndLicense checks the fields that chart registries show, also of the library and the
+// engines.
 func TestEveryChartNamesItsVersionAndLicense(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../VERSION")

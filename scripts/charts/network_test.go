@@ -26,11 +26,13 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// outsiders call from outside the charts: the platform's core, the instrument interfaces, and a person on the machine.
+// outsiders are callers that are not installed by the charts: the platform's core, the instrument interfaces, and an
+// operator on the machine.
 var outsiders = []string{"core", "instruments", "operator"}
 
-// callers returns "caller → service" for every call that a contract allows. It is false for calls that come through the
-// gateway's internal listener alone: of a webhook to the service that ordered it, and of outsiders who have a path for it.
+// callers returns every call that a contract allows, as "caller → service". The value is false for calls that come only
+// through the gateway's internal listener: webhooks to the service that ordered them, and calls of outsiders that have
+// a path.
 func callers() map[string]bool {
 	table := map[string]bool{}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -58,7 +60,7 @@ func callers() map[string]bool {
 	return table
 }
 
-// policy is a chart's, without the rule for the pod of its own `helm test`.
+// policy returns the NetworkPolicy of a chart, without the rule for its own `helm test`.
 func policy(t *testing.T, name, file string) networkingv1.NetworkPolicySpec {
 	t.Helper()
 	spec := object[networkingv1.NetworkPolicy](t, rendered(t, name, file), "NetworkPolicy", name).Spec
@@ -72,7 +74,7 @@ func policy(t *testing.T, name, file string) networkingv1.NetworkPolicySpec {
 	return spec
 }
 
-// isDNS reports whether a rule is for names alone.
+// isDNS reports whether a rule is for name resolution only.
 func isDNS(rule networkingv1.NetworkPolicyEgressRule) bool {
 	for _, port := range rule.Ports {
 		if n := port.Port.IntVal; n != 53 && n != 5353 {
@@ -82,7 +84,7 @@ func isDNS(rule networkingv1.NetworkPolicyEgressRule) bool {
 	return len(rule.Ports) > 0
 }
 
-// peer returns who a peer is: a deployable's name, a namespace's, or "".
+// peer returns the name of a peer's deployable or namespace, or "".
 func peer(p networkingv1.NetworkPolicyPeer) string {
 	if p.NamespaceSelector != nil {
 		return p.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"]
@@ -93,7 +95,7 @@ func peer(p networkingv1.NetworkPolicyPeer) string {
 	return ""
 }
 
-// grpcPort returns a chart's gRPC port, 0 for the gateway.
+// grpcPort returns the gRPC port of a chart, or 0 for the gateway.
 func grpcPort(t *testing.T, name string) int32 {
 	t.Helper()
 	for _, p := range service(t, name).Spec.Ports {
@@ -109,7 +111,7 @@ func service(t *testing.T, name string) corev1.Service {
 	return object[corev1.Service](t, rendered(t, name, "default"), "Service", name)
 }
 
-// entering lists the calls to gRPC ports that the policies of the callees let in.
+// entering returns the calls to gRPC ports that the callees' policies allow.
 func entering(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -127,7 +129,7 @@ func entering(t *testing.T) map[string]bool {
 	return found
 }
 
-// leaving lists the calls to gRPC ports that the policies of the callers let out.
+// leaving returns the calls to gRPC ports that the callers' policies allow.
 func leaving(t *testing.T) map[string]bool {
 	t.Helper()
 	found := map[string]bool{}
@@ -173,8 +175,9 @@ func TestThePoliciesAllowTheCallersTableAndNoMore(t *testing.T) {
 	}
 }
 
-// TestTheOtherListenersAreClosed holds every other way in against the architecture: clients to the public listener, webhooks
-// of the task queue (and, when the values name them, core and instruments) to the internal one, monitoring to health ports.
+// TestTheOtherListenersAreClosed compares all other ingress rules with the architecture: clients may reach the public
+// listener, webhooks of the task queue (and, if the values name them, core and instruments) the internal one, and
+// monitoring the health ports.
 func TestTheOtherListenersAreClosed(t *testing.T) {
 	t.Parallel()
 	for _, file := range []string{"default", "full"} {

@@ -62,7 +62,7 @@ func TestAStopFitsIntoTheGracePeriod(t *testing.T) {
 	}
 }
 
-// locked says what a pod may do that it need not; "" is what we want.
+// locked returns a permission that a pod has and does not need, or "".
 func locked(pod corev1.PodSpec) string {
 	container := pod.Containers[0].SecurityContext
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// binary returns a built service. make charts builds them and says where they are.
+// binary returns the path of a built service. `make charts` builds them and passes the folder.
 func binary(t *testing.T, name string) string {
 	t.Helper()
 	folder := os.Getenv("CHARTS_BIN")
@@ -27,7 +27,7 @@ func binary(t *testing.T, name string) string {
 	return filepath.Join(folder, name)
 }
 
-// processEnvironment returns what a pod of the chart would get, with a value for every Secret.
+// processEnvironment returns the variables that a pod of the chart gets, with a value for every Secret.
 func processEnvironment(t *testing.T, name string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -82,8 +82,9 @@ func TestPrintConfigNamesTheVariablesThatTheChartsKnow(t *testing.T) {
 	}
 }
 
-// TestPrintConfigWarnsOfDangerousValues: a chart's defaults leave encryption to a mesh, and Redis without a password to
-// a network; sealing and the permission to send are the installation's. Nothing else that is dangerous is in force.
+// TestPrintConfigWarnsOfDangerousValues checks that with a chart's defaults, a service warns only of settings that the
+// installation must decide: encryption (may be left to a mesh), a Redis without password (may be protected by the
+// network), sealing, and the permission to send.
 func TestPrintConfigWarnsOfDangerousValues(t *testing.T) {
 	t.Parallel()
 	left := regexp.MustCompile(`^warning: [A-Z_]+(TLS|TLS_CA|TLS_CERT|KV_PASS|REDIS_PASS|SEND_PERMISSION|SEAL_KEYS_DIR) is (false|empty): .+`)
@@ -113,8 +114,8 @@ func TestPrintConfigWarnsOfDangerousValues(t *testing.T) {
 	}
 }
 
-// TestProbesHitPathsThatExist starts each service with its chart's environment. No store is there: the process is live
-// and not ready, and reports it on the paths that the probes ask.
+// TestProbesHitPathsThatExist starts each service with its chart's environment and without stores. The process must be
+// live and not ready on the paths that the probes request.
 func TestProbesHitPathsThatExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range names(t) {
@@ -185,7 +186,7 @@ func status(t *testing.T, url string) int {
 	return response.StatusCode
 }
 
-// await asks until the answer is 200, for as long as the startup probe would.
+// await repeats a request until its status is 200, for as long as the startup probe would.
 func await(t *testing.T, url string) {
 	t.Helper()
 	tick, last := time.NewTicker(50*time.Millisecond), time.After(60*time.Second)

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readmeOf returns the text of a chart's README.md: what it installs, how, and its values with their defaults and
-// meanings, as the comments of values.yaml have them, without the rows that several charts have.
+// readmeOf returns the text of a chart's README.md: what it installs, how, and its values with defaults and meanings,
+// taken from the comments of values.yaml. Rows in shared are left out.
 func readmeOf(t *testing.T, name string, shared []string) string {
 	t.Helper()
 	meta := load(t, name).Metadata
@@ -30,7 +30,7 @@ func readmeOf(t *testing.T, name string, shared []string) string {
 	return all.String()
 }
 
-// sharedRows returns the rows that are the same in the charts of at least three deployables, and these charts.
+// sharedRows returns the rows that at least three charts have in common, and the charts of each row.
 func sharedRows(t *testing.T) (rows []string, charts map[string][]string) {
 	t.Helper()
 	charts = map[string][]string{}
@@ -45,7 +45,7 @@ func sharedRows(t *testing.T) (rows []string, charts map[string][]string) {
 	return slices.DeleteFunc(rows, func(row string) bool { return len(charts[row]) < several }), charts
 }
 
-// which says in a few words which of all charts are meant.
+// which describes some of all charts in a few words: "" for all, "not a, b", or "a, b".
 func which(all, some []string) string {
 	missing := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
 	switch {
@@ -57,7 +57,7 @@ func which(all, some []string) string {
 	return strings.Join(some, ", ")
 }
 
-// keysOf lists the variables that are read from the Secret that a value names.
+// keysOf returns the variables that are read from the Secret that a value names.
 func keysOf(t *testing.T, name, value string) (keys []string) {
 	t.Helper()
 	secret, has := load(t, name).Values[value]
@@ -100,12 +100,12 @@ func rows(to []string, path string, mapping *yaml.Node) []string {
 	return to
 }
 
-// meaning is the comment of a value, in one line.
+// meaning returns the comment of a value as one line.
 func meaning(key, value *yaml.Node) string {
 	var words []string
 	head := key.HeadComment
 	if blocks := strings.Split(head, "\n\n"); len(blocks) > 1 {
-		head = blocks[len(blocks)-1] // the first key has the comment of the file before its own
+		head = blocks[len(blocks)-1] // the comment of the file precedes that of the first key
 	}
 	for _, comment := range []string{head, key.LineComment, value.LineComment} {
 		for line := range strings.Lines(comment) {
@@ -115,7 +115,7 @@ func meaning(key, value *yaml.Node) string {
 	return strings.ReplaceAll(strings.TrimSpace(strings.Join(words, " ")), "|", `\|`)
 }
 
-// initial is a default as it is written in YAML; that of a mapping with lines of its own is told there.
+// initial returns a default as YAML, or "" for a mapping whose values have rows of their own.
 func initial(value *yaml.Node, inner bool) string {
 	if inner {
 		return ""

@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kinds are the types that manifests are decoded into, strictly. Those without a type are other projects' resources
-// whose Go types would bring their operators along.
+// kinds returns the types for strict decoding of manifests. Kinds without a type belong to other projects, whose Go
+// types would add their operators as dependencies.
 func kinds() map[string]any {
 	return map[string]any{
 		"Deployment": &appsv1.Deployment{}, "Job": &batchv1.Job{}, "Service": &corev1.Service{},

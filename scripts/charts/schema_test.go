@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// object types of JSON Schema.
+// schema is an object of JSON Schema.
 type schema = map[string]any
 
-// special are the values whose default does not say all about them, by the end of their path.
+// special maps the end of a value's path to its schema, where the default does not determine it.
 var special = map[string]schema{
 	"image.repository": {"type": "string", "minLength": 1}, "existingSecret": {"type": "string", "minLength": 1}, "tls.existingSecret": {"type": "string"},
 	"image.digest":       {"type": "string", "pattern": "^$|^sha256:[0-9a-f]{64}$"},
@@ -64,8 +64,8 @@ func quantities() schema {
 	return schema{"type": "object", "additionalProperties": schema{"type": []string{"string", "number"}}}
 }
 
-// safe are the values that a setting may have where patients are. The services refuse some of the others too; an
-// installation that needs one of the rest sets it in extraEnv.
+// safe maps settings to the values that are allowed in environments with patients. The services refuse some of the
+// others, too; an installation that needs another one sets it in extraEnv.
 var safe = map[string][]any{
 	"DEMO_SIGN_IN": {""}, "ADMIN_OPEN": off, "ADMIN_SHOW_PAYLOADS": off, "OUTBOX_IN_PRODUCTION": off, "ALLOW_HTTP": off,
 	"ES_CAPTURE_SEARCH_QUERY": off, "PROFILING": off, "ACCESS": {"", "authenticated", "off"},
@@ -74,7 +74,7 @@ var safe = map[string][]any{
 
 var off = []any{false, "false", ""}
 
-// withPatients is what the schema asks in production and staging: safe values of the settings that a chart has.
+// withPatients returns the schema for production and staging: only safe values of the chart's settings.
 func withPatients(settings schema) schema {
 	limited := schema{}
 	for name := range settings {
@@ -85,14 +85,15 @@ func withPatients(settings schema) schema {
 	return schema{"properties": schema{"settings": schema{"properties": limited}}}
 }
 
-// variables is the schema of extraEnv: secrets come by reference alone, and the environment by its value of the chart.
+// variables returns the schema of extraEnv. It allows secrets by reference only, and not the environment, which has a
+// value of the chart.
 func variables(prefix string, secrets []string) schema {
 	inline := schema{"required": []string{"name", "value"}, "properties": schema{"name": schema{"enum": secrets}}}
 	environment := schema{"required": []string{"name"}, "properties": schema{"name": schema{"const": prefix + "ENVIRONMENT"}}}
 	return schema{"type": "array", "items": schema{"type": "object", "allOf": []schema{{"not": inline}, {"not": environment}}}}
 }
 
-// describe returns the schema of a value from its default.
+// describe returns the schema of a value, derived from its default.
 func describe(path string, value any) schema {
 	for end, s := range special {
 		if path == end || strings.HasSuffix(path, "."+end) {
@@ -143,11 +144,11 @@ func schemaOf(t *testing.T, name string) string {
 	if migration, has := properties["migration"].(schema); has {
 		migration["properties"].(schema)["secretKeys"] = places(secretNames(t, name))
 	}
-	properties["global"], properties["labkit"] = globalOf(t, properties), schema{"type": "object"} // Helm's own
+	properties["global"], properties["labkit"] = globalOf(t, properties), schema{"type": "object"} // values of Helm itself
 	return text07(t, all)
 }
 
-// places is the schema of secretKeys: for each of these variables a Secret and a key.
+// places returns the schema of secretKeys: a Secret and a key for each of these variables.
 func places(variables []string) schema {
 	of := schema{}
 	for _, v := range variables {
@@ -204,7 +205,7 @@ func TestWrongValuesAreRefusedWithTheirPath(t *testing.T) {
 	}
 }
 
-// TestDangerousSettingsAreRefusedWherePatientsAre tries each value in every environment, in the chart that has it.
+// TestDangerousSettingsAreRefusedWherePatientsAre sets each dangerous value in every environment, in its chart.
 func TestDangerousSettingsAreRefusedWherePatientsAre(t *testing.T) {
 	t.Parallel()
 	dangerous := map[string][]any{
@@ -234,7 +235,8 @@ func TestDangerousSettingsAreRefusedWherePatientsAre(t *testing.T) {
 	}
 }
 
-// TestExtraVariablesBringNoSecretAndNoEnvironment: a secret in values stands in every release of Helm.
+// TestExtraVariablesBringNoSecretAndNoEnvironment checks extraEnv, because Helm stores values, and so secrets in them,
+// with every release.
 func TestExtraVariablesBringNoSecretAndNoEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, name := range names(t) {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// printedSecrets runs docs/secrets.sh with these variables and returns the Secrets that it prints, by name, and what it says.
+// printedSecrets runs docs/secrets.sh with these variables. It returns the printed Secrets by name, and the messages.
 func printedSecrets(t *testing.T, variables ...string) (secrets map[string]map[string][]byte, said string, err error) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "sh", "../../docs/secrets.sh")
@@ -31,7 +31,7 @@ func printedSecrets(t *testing.T, variables ...string) (secrets map[string]map[s
 	return secrets, problems.String(), err
 }
 
-// wanted returns the keys that the pods of all charts read by default: Secret, key, and whether it may be missing.
+// wanted returns, by Secret and key, what the pods of all charts read by default, and whether it may be missing.
 func wanted(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	all := map[string]map[string]bool{}
@@ -115,11 +115,12 @@ func TestTheCommandNamesWhatIsMissingAndPrintsNothing(t *testing.T) {
 	}
 }
 
-// TestOnePlaceKnowsWhereSecretsAre: a template that reads the values itself would forget secretKeys.
+// TestOnePlaceKnowsWhereSecretsAre checks that templates find Secrets through the labkit functions, because a template
+// that reads the values itself would ignore secretKeys.
 func TestOnePlaceKnowsWhereSecretsAre(t *testing.T) {
 	t.Parallel()
 	values := regexp.MustCompile(`[vV]alues\.(\w+\.)?(existingSecret|secretKeys|connectorSecret)`)
-	allowed := []string{"labkit.secret ", "labkit.tlssecret ", "labkit.certificate ", "cdc.facts "} // TLS has one Secret of its own
+	allowed := []string{"labkit.secret ", "labkit.tlssecret ", "labkit.certificate ", "cdc.facts "} // TLS: own Secret
 	for _, name := range append(names(t), "labkit", umbrella) {
 		files, err := filepath.Glob(filepath.Join(root, name, "templates", "*"))
 		if err != nil || len(files) == 0 {

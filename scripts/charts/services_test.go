@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// storePorts are those of the stores in the charts' full example.
+// storePorts maps the ports in the charts' full example to stores.
 var storePorts = map[int32]string{
 	3306: "mysql", 6379: "redis", 27017: "mongo", 9000: "objects", 26379: "redis", 9093: "kafka", 8083: "connect", 9200: "elasticsearch",
 }
@@ -43,7 +43,7 @@ func TestEveryServiceOfTheListHasItsChartPortsAndStores(t *testing.T) {
 	}
 }
 
-// stores lists what the policy of a chart lets it reach among the stores' addresses.
+// stores returns the stores that the policy of a chart allows.
 func stores(t *testing.T, name string) []string {
 	t.Helper()
 	found := map[string]bool{}
@@ -82,7 +82,7 @@ func TestTheListSaysWhoCallsWhomAsTheContractsDo(t *testing.T) {
 func TestTheGatewayTheAlertsAndTheDashboardsKnowEveryService(t *testing.T) {
 	t.Parallel()
 	for _, s := range services.List() {
-		read(t, filepath.Join(root, s.Name, "files", "dashboard.json")) // fails without one: scripts/dashboards makes it
+		read(t, filepath.Join(root, s.Name, "files", "dashboard.json")) // written by scripts/dashboards
 		read(t, filepath.Join(root, s.Name, "files", "process-alerts.yaml"))
 		if variable := "GATEWAY_" + s.Prefix + "_ADDR"; !s.Internal && s.Name != services.Gateway && !slices.Contains(printed(t, services.Gateway), variable) {
 			t.Errorf("the gateway has no setting %s: see gateway/internal/app/config.go", variable)
@@ -112,7 +112,7 @@ func TestEveryAlertHasItsPage(t *testing.T) {
 	}
 }
 
-// headings returns the sections of a page as links name them.
+// headings returns the anchors of a page's sections.
 func headings(page string) (anchors []string) {
 	for line := range strings.Lines(page) {
 		if title, is := strings.CutPrefix(line, "## "); is {

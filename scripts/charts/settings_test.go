@@ -13,11 +13,12 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// foreign are variables that a library, the Go runtime or the cluster's own extraEnv bring, not a service's settings.
+// foreign are variables that are no settings of a service: those of libraries, of the Go runtime and of the cluster's
+// own extraEnv.
 var foreign = []string{"GOMEMLIMIT", "HTTPS_PROXY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
 	"OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_RESOURCE_ATTRIBUTES", "K8S_POD_NAME", "K8S_NODE_NAME"}
 
-// printed returns the variables that a service prints, as its own test has committed them.
+// printed returns the variables in a service's committed print-config.txt.
 func printed(t *testing.T, name string) (variables []string) {
 	t.Helper()
 	folder := "../../services/" + name
@@ -30,7 +31,7 @@ func printed(t *testing.T, name string) (variables []string) {
 	return variables
 }
 
-// prefix is what most variables of a service begin with.
+// prefix returns the prefix of most variables of a service.
 func prefix(t *testing.T, name string) string {
 	t.Helper()
 	for _, v := range printed(t, name) {
@@ -74,14 +75,14 @@ func secretNames(t *testing.T, name string) []string {
 	return secrets
 }
 
-// Values that bring every variable of a store.
+// Values with which a chart sets every variable of a store.
 var (
 	reachedBySentinels = map[string]any{"sentinels": []any{"x:1"}, "caSecret": "x", "clientCertSecret": "x"}
 	certified          = map[string]any{"caSecret": "x", "clientCertSecret": "x"}
 )
 
-// free returns the variables, without prefix, that the values of a chart may set under settings: all but the secrets and
-// the settings of other values.
+// free returns the variables, without prefix, that a chart allows below settings: all except secrets and variables with
+// a value of their own.
 func free(t *testing.T, name string) []string {
 	t.Helper()
 	c := load(t, name)
@@ -157,13 +158,13 @@ func TestSecretsComeByReferenceOnly(t *testing.T) {
 	}
 }
 
-// TestNoSettingIsASecret: settings stand in values, and so in every release of Helm.
+// TestNoSettingIsASecret checks the names below settings, because Helm stores values with every release.
 func TestNoSettingIsASecret(t *testing.T) {
 	t.Parallel()
 	secret := regexp.MustCompile(`SECRET$|PASS(WORD)?$|_KEY$|DSN$|TOKEN$|_URI$|CREDENTIALS$`)
 	for _, name := range names(t) {
 		for _, setting := range free(t, name) {
-			if secret.MatchString(setting) && setting != "PUBLIC_TLS_KEY" { // the path of a file
+			if secret.MatchString(setting) && setting != "PUBLIC_TLS_KEY" { // a path, not a secret
 				t.Errorf("%s takes %s as a setting: it belongs to optionalSecrets", name, setting)
 			}
 		}
@@ -197,7 +198,7 @@ func TestTheMigrationReadsWhatTheServiceReadsButTheCertificate(t *testing.T) {
 			got[v.Name] = true
 		}
 		for v := range environment(t, name, "full") {
-			// Authorities of stores (…_DB_TLS_CA) are read by the migration too.
+			// The migration also reads the authorities of stores (…_DB_TLS_CA).
 			listener := strings.HasSuffix(v, "_ADMIN_TLS")
 			certificate := listener || strings.Contains(v, "_TLS_") && !storeAuthority.MatchString(v)
 			if got[v] == certificate {

@@ -12,7 +12,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 )
 
-// managed is change capture on managed brokers and a managed database: connectors and Kafka Connect in the cluster, topics not.
+// managed returns values for change capture with managed brokers and a managed database: connectors and Kafka Connect
+// run in the cluster, topics are not managed there.
 func managed() map[string]any {
 	return map[string]any{
 		"strimzi": map[string]any{
@@ -39,7 +40,7 @@ func renderCDC(t *testing.T, values map[string]any) []manifest {
 
 var reference = regexp.MustCompile(`[$]\{secrets:lab/([^:]+):([^}]+)\}`)
 
-// refersTo lists the Secrets and keys to which the configurations of the connectors refer, "name/key".
+// refersTo returns the Secrets and keys in the connectors' configurations, as "name/key".
 func refersTo(list []manifest) []string {
 	found := map[string]bool{}
 	for _, m := range list {
@@ -116,7 +117,8 @@ func TestTopicsConnectorsAndConnectAreThreeSwitches(t *testing.T) {
 	}
 }
 
-// TestTheAuthorityOfTheDatabaseReachesTheConnectors: Java trusts a store of its own, not the file that the service trusts.
+// TestTheAuthorityOfTheDatabaseReachesTheConnectors checks the Java trust store, because Java does not read the file
+// that the service trusts.
 func TestTheAuthorityOfTheDatabaseReachesTheConnectors(t *testing.T) {
 	t.Parallel()
 	list := renderCDC(t, managed())

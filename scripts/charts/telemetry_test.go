@@ -20,8 +20,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// TestTheAuthorityOfTheReceiverOfTracesIsTrusted starts the gateway as a pod with telemetry.caSecret, with and without the
-// file of that Secret.
+// TestTheAuthorityOfTheReceiverOfTracesIsTrusted starts the gateway as a pod with telemetry.caSecret would, with and
+// without the file of that Secret.
 func TestTheAuthorityOfTheReceiverOfTracesIsTrusted(t *testing.T) {
 	t.Parallel()
 	program := binary(t, "gateway")
@@ -48,7 +48,8 @@ func TestTheAuthorityOfTheReceiverOfTracesIsTrusted(t *testing.T) {
 	}
 }
 
-// tracing returns the variables of a gateway's pod that sends every trace to an address with an authority of its own.
+// tracing returns the variables of a gateway's pod that sends every trace to an address whose certificate has its own
+// authority.
 func tracing(t *testing.T, address string) map[string]string {
 	t.Helper()
 	list, err := render(load(t, "gateway"), map[string]any{"telemetry": map[string]any{
@@ -67,10 +68,10 @@ func tracing(t *testing.T, address string) map[string]string {
 
 type receiver struct {
 	address string
-	agreed  chan bool // of each connection: whether its client took the certificate
+	agreed  chan bool // for each connection, whether its client trusted the certificate
 }
 
-// startReceiver listens with a certificate that is its own authority, and returns the authority's file.
+// startReceiver listens with a self-signed certificate and returns the file of its authority.
 func startReceiver(t *testing.T) (receiver, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -106,7 +107,7 @@ func startReceiver(t *testing.T) (receiver, string) {
 	return started, file
 }
 
-// judge reads the first bytes of a client: one that does not trust sends none.
+// judge reads the first bytes of a connection. A client that does not trust the certificate sends none.
 func (r receiver) judge(t *testing.T, connection *tls.Conn) {
 	defer func() { _ = connection.Close() }()
 	preface := make([]byte, len(http.MethodGet))

@@ -23,8 +23,8 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// TestEnginesOfATrialLetInWhomTheServicesNeed compares with the stores of services/services.yaml. The demo laboratory is
-// written into all stores of services, and Kafka Connect follows the database.
+// TestEnginesOfATrialLetInWhomTheServicesNeed compares the engines' policies with the stores in services/services.yaml.
+// In addition, the demo laboratory is written into all stores, and Kafka Connect reads the database.
 func TestEnginesOfATrialLetInWhomTheServicesNeed(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{"mysql": {"demo", "kafka-connect"}, "redis": {"demo"}, "mongo": {"demo"}, "objects": {"demo"},
@@ -65,10 +65,11 @@ func TestEnginesOfATrialLetInWhomTheServicesNeed(t *testing.T) {
 	}
 }
 
-// made are the secrets that no one knows before the install.
+// made are the secrets that the chart generates at an install.
 var made = []string{"SERVICE_TOKEN_SECRET", "TOKEN_SECRET", "TOPIC_KEY", "DB_PASSWORD", "CONNECTOR_PASSWORD"}
 
-// TestATrialMakesUpItsSecretsOnce: none stands in a file, two installs have others, and an upgrade keeps them.
+// TestATrialMakesUpItsSecretsOnce checks that no file contains the secrets, that two installs have different ones, and
+// that an upgrade keeps them.
 func TestATrialMakesUpItsSecretsOnce(t *testing.T) {
 	t.Parallel()
 	first, second := installed(t, nil), installed(t, nil)
@@ -83,7 +84,8 @@ func TestATrialMakesUpItsSecretsOnce(t *testing.T) {
 	}
 }
 
-// TestATrialWithoutAClusterNeedsASeed: Argo CD renders again and again, and sees no Secret.
+// TestATrialWithoutAClusterNeedsASeed checks that rendering without a cluster requires a seed, because Argo CD renders
+// repeatedly and cannot read the existing Secret.
 func TestATrialWithoutAClusterNeedsASeed(t *testing.T) {
 	t.Parallel()
 	for _, engines := range []map[string]any{{}, {"seed": "short"}} {
@@ -106,7 +108,7 @@ func TestATrialWithoutAClusterNeedsASeed(t *testing.T) {
 	}
 }
 
-// trial renders without a cluster.
+// trial returns the trial's manifests, rendered without a cluster.
 func trial(t *testing.T) []manifest {
 	t.Helper()
 	all, err := render(load(t, umbrella), map[string]any{"trial": true, "engines": map[string]any{"seed": "a seed of the test"}})
@@ -116,8 +118,8 @@ func trial(t *testing.T) []manifest {
 	return all
 }
 
-// installed renders the trial into a cluster whose Secret "trial" holds before (nil: there is none), and returns the
-// new Secret's data.
+// installed renders the trial for a cluster whose Secret "trial" has the data before (nil: no Secret), and returns the
+// data of the new Secret.
 func installed(t *testing.T, before map[string]string) map[string]string {
 	t.Helper()
 	given := map[string]any{"trial": true}
@@ -140,7 +142,8 @@ func installed(t *testing.T, before map[string]string) map[string]string {
 	return object[corev1.Secret](t, list, "Secret", "trial").StringData
 }
 
-// oneNamespace is a cluster with the namespace of the install, and with the Secret of a trial unless before is nil.
+// oneNamespace simulates a cluster with the namespace of the install, and with the Secret of a trial unless before is
+// nil.
 type oneNamespace struct {
 	dynamic.NamespaceableResourceInterface
 	before map[string]string

@@ -11,7 +11,7 @@ import (
 
 const umbrella = "lab"
 
-// TestTheUmbrellaInstallsWhatTheChartsInstall: one install is the ten installs, and the monitoring of all.
+// TestTheUmbrellaInstallsWhatTheChartsInstall checks that lab renders exactly the manifests of the deployables' charts.
 func TestTheUmbrellaInstallsWhatTheChartsInstall(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
@@ -38,7 +38,7 @@ func TestTheUmbrellaInstallsWhatTheChartsInstall(t *testing.T) {
 	}
 }
 
-// ours leaves out the release, after which Helm's labels are named.
+// ours removes the label with the name of the release.
 func ours(manifest string) string {
 	var kept []string
 	for line := range strings.Lines(manifest) {

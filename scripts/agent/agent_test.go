@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestMain has the folders in memory where the machine has such a place: the journal is synced thousands of times.
+// TestMain puts temporary folders into memory, if the machine has /dev/shm, because the journal is synced thousands of
+// times.
 func TestMain(m *testing.M) {
 	if mode, fake := strings.CutPrefix(filepath.Base(os.Args[0]), fakePrefix); fake {
 		fakeConverter(mode)
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// story is a test in virtual time.
+// story runs a test in virtual time, with a simulated platform and a user at a computer.
 func story(t *testing.T, tell func(*testing.T, *hospital, *user)) {
 	t.Helper()
 	t.Parallel()
@@ -81,7 +82,7 @@ func TestNothingIsOverwrittenAfterATakeOver(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()
 		h.somebodyElse(7001, "B's work")
-		time.Sleep(2 * time.Minute) // the next sign of life
+		time.Sleep(2 * time.Minute) // until the next heartbeat
 		u.wantError(<-u.done, errLost)
 		u.types("A's old work")
 		for range 2 {
@@ -131,7 +132,8 @@ func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
 	}
 }
 
-// A machine that slept for too long, or a day that has passed: no one took the report, so the agent opens it again.
+// The session expires because the machine slept too long or a day has passed. No one else has opened the report, so the
+// agent opens it again.
 func TestASessionThatExpiredUnderARunningAgentIsOpenedAgain(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()
@@ -153,7 +155,7 @@ func TestAnExpiredSessionIsNotOpenedOverSomeoneElsesWork(t *testing.T) {
 	for _, holds := range []bool{false, true} {
 		t.Run(fmt.Sprint("someone holds the report ", holds), func(t *testing.T) {
 			story(t, func(_ *testing.T, h *hospital, u *user) {
-				u.takeOver = true // at the start; that is no order to take the report from anyone later
+				u.takeOver = true // applies to the start; it does not permit taking the report later
 				u.start()
 				u.types("ONE")
 				h.expire(1)
@@ -190,7 +192,7 @@ func TestARestoredSaveIsNotOverwritten(t *testing.T) {
 }
 
 func TestARefusedSaveIsNotCalledSaved(t *testing.T) {
-	for _, code := range []int{http.StatusBadRequest, http.StatusConflict} { // damaged; signed meanwhile
+	for _, code := range []int{http.StatusBadRequest, http.StatusConflict} { // damaged document; report signed
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			story(t, func(_ *testing.T, h *hospital, u *user) {
 				h.refuse(&problem{Code: code, Message: "refused"})
@@ -218,7 +220,7 @@ func TestWhatPassesByItselfIsSaidAndTriedAgain(t *testing.T) {
 		u.converts(func(context.Context) error { return broken })
 		u.start()
 		u.types("ONE")
-		if err := os.Remove(u.path()); err != nil { // a word processor replaces the file
+		if err := os.Remove(u.path()); err != nil { // word processors replace the file
 			t.Fatal(err)
 		}
 		u.wait()
@@ -256,7 +258,7 @@ func TestASlowConversionDoesNotLoseTheSession(t *testing.T) {
 	})
 }
 
-// Two saves within the resolution of a share's times, of equal length.
+// Two saves have the same length and lie within the time resolution of a network share.
 func TestASaveIsSeenAlthoughTimeAndSizeAreEqual(t *testing.T) {
 	story(t, func(t *testing.T, _ *hospital, u *user) {
 		u.start()
@@ -369,13 +371,13 @@ func TestTwoAgentsInOneFolderExcludeEachOther(t *testing.T) {
 	})
 }
 
-// A machine that slept, or an answer that was lost: the session lives on by a newer token.
+// The machine slept, or a response was lost. The session continues with a newer token.
 func TestATokenThatGrewOldIsReplaced(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()
 		h.agesTokens(1)
 		u.types("ONE")
-		time.Sleep(2 * time.Minute) // the next sign of life
+		time.Sleep(2 * time.Minute) // until the next heartbeat
 		u.wantReport(7001, "ONE")
 		u.wantError(u.ctrlC(), nil)
 		if len(h.sessions) != 1 || h.active(7001) != nil {

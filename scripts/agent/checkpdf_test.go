@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRefusedContentOfAPDFIsFinal: the same document gives the same PDF, so it is not converted again.
+// TestRefusedContentOfAPDFIsFinal checks that a document is not converted again after its PDF was refused, because the
+// PDF would be the same.
 func TestRefusedContentOfAPDFIsFinal(t *testing.T) {
 	t.Parallel()
 	const end = " >>\nendobj\ntrailer << /Root 1 0 R >>\n%%EOF\n"

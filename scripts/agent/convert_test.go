@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// wordDocument is a Word document with a paragraph. The parts of it are not compressed, so that a test finds the text.
+// wordDocument returns a Word document with a paragraph. Its parts are not compressed, so that a test can search them.
 func wordDocument(t *testing.T, text string) string {
 	t.Helper()
 	const office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -91,11 +91,11 @@ func TestWhereLibreOfficeIsInstalled(t *testing.T) {
 	}
 }
 
-// The fake converter is this program under a name that begins so. It is as strict about the URL of its profile as the real
-// one, which waits for an answer in a window that is not shown.
+// The fake converter is this program under a name with this prefix. Like the real one it hangs when the URL of its
+// profile is invalid; the real one then waits for a click in an invisible window.
 const fakePrefix = "fake-soffice-"
 
-// fakeConverter plays soffice and never returns.
+// fakeConverter behaves like soffice in the given mode and exits.
 func fakeConverter(mode string) {
 	var profile, out, word string
 	for i, argument := range os.Args {
@@ -117,10 +117,10 @@ func fakeConverter(mode string) {
 	}
 	pdf := filepath.Join(out, strings.TrimSuffix(word, ".docx")+".pdf")
 	switch mode {
-	case "hang": // as oosplash: a child that hangs and keeps the output
+	case "hang": // like oosplash: a child hangs and keeps the output open
 		bear()
 		time.Sleep(time.Hour)
-	case "fork": // ends at once and leaves a child behind
+	case "fork": // exits at once and leaves a child behind
 		bear()
 	case "nothing":
 		fmt.Fprintln(os.Stderr, "Error: source file could not be loaded")
@@ -135,7 +135,7 @@ func fakeConverter(mode string) {
 	os.Exit(0)
 }
 
-// bear starts a child that keeps the output open, and writes down its number.
+// bear starts a child that keeps the output open, and writes its pid into a file.
 func bear() {
 	child := exec.Command("sleep", "400")
 	child.Stdout, child.Stderr = os.Stdout, os.Stderr
@@ -148,7 +148,7 @@ func bear() {
 	}
 }
 
-// fake returns a converter that starts this program, and the file with the number of its child.
+// fake returns a converter that starts this program, and the path of the file with the pid of its child.
 func fake(t *testing.T, mode string, limit time.Duration) (l libreOffice, child string) {
 	t.Helper()
 	program, err := os.Executable()
@@ -162,13 +162,13 @@ func fake(t *testing.T, mode string, limit time.Duration) (l libreOffice, child 
 	return libreOffice{soffice, limit, newFamily}, soffice + ".child"
 }
 
-// folderNames are what pathologists call their folders.
+// folderNames are names that users give to folders.
 var folderNames = []string{
 	"plain", "My Documents", "Ärzte Befund/Müller Größe", "प्रतिवेदन रिपोर्ट", "50% done", "100%25", "a#b", "x?y&z", "[1] *", "報告 №7 $HOME",
 }
 
-// The tests that start programs run before the parallel ones: a program that is being started has the locks of all of
-// them open for a moment.
+// Tests that start programs run before the parallel ones, because between fork and exec a new process holds the locks
+// of all other tests.
 func TestEveryFolderNameConverts(t *testing.T) {
 	for _, name := range folderNames {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestEveryFolderNameConverts(t *testing.T) {
 	}
 }
 
-// convertIn converts a document in a slot below a folder of the name.
+// convertIn converts a document in a slot below a folder with this name.
 func convertIn(ctx context.Context, t *testing.T, l libreOffice, name string) error {
 	t.Helper()
 	s, err := slots{filepath.Join(t.TempDir(), name)}.take()
@@ -241,7 +241,7 @@ func TestAHangingConverterIsEndedWithItsChildren(t *testing.T) {
 	wantDead(t, child)
 }
 
-// wantDead waits for the end of the process whose id is in a file; one that was not waited for yet counts as dead.
+// wantDead waits until the process whose pid is in a file has ended. A zombie counts as ended.
 func wantDead(t *testing.T, file string) {
 	t.Helper()
 	pid, err := os.ReadFile(file)
@@ -257,7 +257,7 @@ func wantDead(t *testing.T, file string) {
 	})
 }
 
-// calls records what happens to a family of programs.
+// calls records the calls for a group of processes.
 type calls struct {
 	list    []string
 	failing error
@@ -275,7 +275,7 @@ func (c *calls) end() error {
 	return nil
 }
 
-// The order on every system: what is started is ended, also when it could not be grouped.
+// The order is the same on every system. A started program is ended even if it could not be grouped.
 func TestAFamilyOfProgramsIsEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		program string
@@ -296,7 +296,7 @@ func TestAFamilyOfProgramsIsEnded(t *testing.T) {
 	}
 }
 
-// A slot whose programs outlived their agent is not used again until they end.
+// A slot is not reused while programs of a dead agent are still running in it.
 func TestASlotThatIsInUseIsLeftAlone(t *testing.T) {
 	root := slots{t.TempDir()}
 	first, err := root.take()
@@ -311,7 +311,7 @@ func TestASlotThatIsInUseIsLeftAlone(t *testing.T) {
 	if err := os.WriteFile(first.word(), []byte("a patient's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_ = first.lock.Close() // as at the death of the agent
+	_ = first.lock.Close() // as when the agent dies
 	root.sweep()
 	second, err := root.take()
 	if err != nil || second.dir == first.dir {
@@ -326,7 +326,7 @@ func TestASlotThatIsInUseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A conversion works in the folder of its slot, where the name that the user gave would mean another program.
+// A conversion runs in the folder of its slot, where a relative name would mean another program.
 func TestANamedLibreOfficeIsFoundFromEveryFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -11,7 +11,7 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// process dies before its nth step, or between a step and its answer; nothing of it happens afterwards.
+// process dies before its nth step, or between a step and its result. After that it has no effect.
 type process struct {
 	mu              sync.Mutex
 	dieBefore, step int
@@ -19,7 +19,7 @@ type process struct {
 	kill            func()
 }
 
-// dieNow has the next step be the last.
+// dieNow makes the process die before its next step.
 func (p *process) dieNow() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *process) next(name string) error {
 	return nil
 }
 
-// do is a step and its answer.
+// do runs a step and returns its result, unless the process dies before or after the step.
 func do[T any](p *process, name string, step func() (T, error)) (T, error) {
 	var none T
 	if err := p.next(name); err != nil {
@@ -64,7 +64,7 @@ func just(p *process, name string, step func() error) error {
 	return err
 }
 
-// dying is the platform as a process reaches it.
+// dying is the platform as seen by a process that dies.
 type dying struct {
 	platform
 	p *process
@@ -98,7 +98,7 @@ func (d dying) end(ctx context.Context, id int64, token string) error {
 	return just(d.p, "end", func() error { return d.platform.end(ctx, id, token) })
 }
 
-// mortal is the folder as a process reaches it.
+// mortal is the folder as seen by a process that dies.
 type mortal struct {
 	disk
 	p *process
@@ -112,11 +112,11 @@ func (m mortal) place() error {
 	return just(m.p, "replace the document", m.disk.place)
 }
 
-// TestCrashBetweenAnyTwoSteps kills the agent at every step of a day's work: open, two saves, the end. The user types on,
-// and the same command brings the last text into the report, ends the session, and uploads nothing that no one typed.
+// TestCrashBetweenAnyTwoSteps kills the agent at every step of a day: open, two saves, end. The user continues to type.
+// The same command must then save the last text in the report, end the session, and upload no text that was not typed.
 func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
-	for _, previous := range []bool{false, true} { // a report with a save of someone's, in a folder that was used before
+	for _, previous := range []bool{false, true} { // true: a report with another user's save, in a used folder
 		for n, alive := 1, false; !alive; n++ {
 			synctest.Test(t, func(t *testing.T) { alive = crash(t, n, 0, previous) })
 			if t.Failed() {
@@ -126,7 +126,7 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	}
 }
 
-// TestCrashOfTheStartAfterACrash kills the agent at every step, and once more at every step of the start that follows.
+// TestCrashOfTheStartAfterACrash kills the agent at every step, and the next agent at every step of its start.
 func TestCrashOfTheStartAfterACrash(t *testing.T) {
 	t.Parallel()
 	const startSteps = 24
@@ -137,7 +137,8 @@ func TestCrashOfTheStartAfterACrash(t *testing.T) {
 	}
 }
 
-// crash kills the agent before step n, and the next one before step again, which is 0 for never.
+// crash kills the agent before step n, and the next one before step again; 0 means never. alive reports that the first
+// agent had fewer steps.
 func crash(t *testing.T, n, again int, previous bool) (alive bool) {
 	t.Helper()
 	h := newHospital()
@@ -186,7 +187,7 @@ func crash(t *testing.T, n, again int, previous bool) (alive bool) {
 	return p.at() == ""
 }
 
-// typeOn writes the text as long as the agent lives.
+// typeOn writes the text while the agent is alive. It reports whether it did.
 func typeOn(u *user, p *process, text string) bool {
 	if p.at() != "" {
 		return false
@@ -195,7 +196,7 @@ func typeOn(u *user, p *process, text string) bool {
 	return true
 }
 
-// started reports whether the user sees the document of today in the folder. One of yesterday is not typed in.
+// started reports whether the folder contains today's document. The user does not type into yesterday's.
 func started(u *user, previous bool) bool {
 	content, err := os.ReadFile(u.path())
 	return err == nil && (!previous || string(content) != "our previous text")

@@ -19,7 +19,7 @@ func TestADownloadIsWholeOrNotThere(t *testing.T) {
 	content := bytes.Repeat([]byte("docx"), 64<<10)
 	for name, c := range map[string]struct {
 		serve http.HandlerFunc
-		want  error // nil: whole; errAny: some error
+		want  error // nil: the whole document; errAny: any error
 	}{
 		"a document": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }, nil},
 		"one that is too large": {func(w http.ResponseWriter, _ *http.Request) {
@@ -62,7 +62,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// An answer that never ends is not taken whole.
+// A response that never ends is read up to a limit only.
 func TestAnAnswerHasALimit(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -85,7 +85,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Each sign of life repeats a warning; the author reads it once.
+// Each heartbeat repeats a warning. The author sees it once.
 func TestAWarningIsShownOnce(t *testing.T) {
 	t.Parallel()
 	warnings := `["Values of this report were confirmed after a rerun"]`

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// hospital is the platform as the agent sees it, in memory and in the bubble's time. It answers as the service does.
+// hospital simulates the platform for the agent, in memory and in virtual time. Its responses are those of the service.
 type hospital struct {
 	mu        sync.Mutex
 	ttl       time.Duration
 	sessions  map[int64]*held
 	keys      map[string]int64
 	revisions []saved
-	refusal   error // of uploads
+	refusal   error // error of uploads
 	beats     int
 	tokens    int
-	old       map[string]bool // tokens that are not good any more, while their sessions live on
+	old       map[string]bool // tokens that are no longer valid, although their sessions are
 }
 
-// held is a session. ended tells how, as the service's details do.
+// held is an editing session. ended is the service's sentence about its end.
 type held struct {
 	id, report int64
 	expires    time.Time
 	ended      string
-	begins     string // the link of the document that it began with
-	unused     bool   // opened on the page: the next client continues it
+	begins     string // link of the document that it began with
+	unused     bool   // opened on the page; the next client continues it
 }
 
 type saved struct {
@@ -45,28 +45,28 @@ func newHospital() *hospital {
 	return &hospital{ttl: 8 * time.Hour, sessions: map[int64]*held{}, keys: map[string]int64{}, old: map[string]bool{}}
 }
 
-// refuse has uploads answered with err.
+// refuse makes uploads return err.
 func (h *hospital) refuse(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refusal = err
 }
 
-// signs returns how many signs of life were given.
+// signs returns the number of heartbeats.
 func (h *hospital) signs() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.beats
 }
 
-// expire has the session end for want of a sign of life.
+// expire ends a session as if its heartbeats had stopped.
 func (h *hospital) expire(id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sessions[id].expires = time.Now()
 }
 
-// agesTokens has the tokens of the session refused that were given until now.
+// agesTokens makes all tokens of the session issued so far invalid.
 func (h *hospital) agesTokens(id int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +75,7 @@ func (h *hospital) agesTokens(id int64) {
 	}
 }
 
-// admits refuses as the service does: a session that has ended, then a token that is old.
+// admits returns the service's error for a session that has ended, or else for an old token.
 func (h *hospital) admits(s *held, token string) error {
 	if err := h.inactive(s); err != nil || !h.old[token] {
 		return err
@@ -137,7 +137,7 @@ func (h *hospital) current(_ context.Context, report int64, _ string) (*revision
 	return nil, nil
 }
 
-// own takes every session for the user's.
+// own returns the active session of the report, which always counts as the user's.
 func (h *hospital) own(_ context.Context, report int64) (*ownSession, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -222,7 +222,7 @@ func (h *hospital) end(_ context.Context, id int64, _ string) error {
 	return nil
 }
 
-// somebodyElse opens a session of the report, taking over whatever is active, and saves content.
+// somebodyElse takes the report over as another user, saves content and ends the session.
 func (h *hospital) somebodyElse(report int64, content string) {
 	s, _ := h.create(context.Background(), report, rand.Text(), creation{TakeOver: true})
 	h.mu.Lock()
@@ -231,7 +231,7 @@ func (h *hospital) somebodyElse(report int64, content string) {
 	h.sessions[s.EditID].ended = "the session was ended by its author"
 }
 
-// content is what the report says now.
+// content returns the newest saved content of the report.
 func (h *hospital) content(report int64) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-// realLibreOffice is the one that LAB_SOFFICE names. `devstack libreoffice` fetches one and prints its path.
+// realLibreOffice returns the converter that LAB_SOFFICE names. `devstack libreoffice` downloads one and prints its
+// path.
 func realLibreOffice(t *testing.T) libreOffice {
 	t.Helper()
 	soffice := os.Getenv("LAB_SOFFICE")
@@ -64,7 +65,8 @@ func TestLibreOfficeConvertsInEveryFolder(t *testing.T) {
 	}
 }
 
-// characters are what the fonts of a PDF map, as hexadecimal numbers: what a reader can copy from its text.
+// characters returns the mapped characters of a PDF's fonts as hexadecimal numbers. These are the characters that a
+// reader can copy.
 func characters(t *testing.T, pdf []byte) string {
 	t.Helper()
 	var all strings.Builder
@@ -78,7 +80,7 @@ func characters(t *testing.T, pdf []byte) string {
 		if err != nil {
 			continue // not compressed
 		}
-		text, _ := io.ReadAll(inflater) // the end of the data is behind that of the stream
+		text, _ := io.ReadAll(inflater) // fails at the end, because more data follows the stream
 		if bytes.Contains(text, []byte("beginbfchar")) {
 			all.Write(text)
 		}
@@ -155,7 +157,7 @@ func TestLibreOfficeLeavesCommentsOut(t *testing.T) {
 	}
 }
 
-// An author who edits in LibreOffice saves the report's id with the document.
+// When an author saves in LibreOffice, the document keeps the report's id.
 func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
 	l, dir := realLibreOffice(t), t.TempDir()
 	plain := wordDocument(t, textRun("Befund"))
@@ -182,7 +184,7 @@ func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
 	}
 }
 
-// The real one with a document that keeps it busy: the limit ends all of it, and the next conversion works.
+// A real conversion takes longer than the limit. All its processes end, and the next conversion works.
 func TestLibreOfficeIsEndedAtTheLimit(t *testing.T) {
 	l := realLibreOffice(t)
 	root := t.TempDir()
@@ -199,7 +201,7 @@ func TestLibreOfficeIsEndedAtTheLimit(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	s.release()
-	programs, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is in order
+	programs, _ := filepath.Glob("/proc/[0-9]*/cmdline") // Glob fails only for a malformed pattern
 	for _, program := range programs {
 		if line, _ := os.ReadFile(program); bytes.Contains(line, []byte(root)) {
 			t.Errorf("it lives on: %q", line)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// loggedOut answers as the platform does after the user's login ended: tokens of sessions stay good.
+// loggedOut responds as the platform does after the user's login has ended. Tokens of sessions stay valid.
 type loggedOut struct {
 	*hospital
 	out *atomic.Bool
@@ -31,8 +31,8 @@ func (l loggedOut) create(ctx context.Context, report int64, key string, in crea
 	return l.hospital.create(ctx, report, key, in)
 }
 
-// TestAnAgentWhoseLoginEndedSaysSo: a computer that slept over night has neither a session nor a login. A newer login
-// brings the save into the report.
+// TestAnAgentWhoseLoginEndedSaysSo is a computer that slept over night, so that neither session nor login are valid.
+// After a new login the save gets into the report.
 func TestAnAgentWhoseLoginEndedSaysSo(t *testing.T) {
 	for name, end := range map[string]func(*hospital){
 		"the session expired": func(h *hospital) { h.expire(1) },

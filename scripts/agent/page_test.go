@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// choice is a laboratory with two templates, where the user chose one on the page.
+// choice is a laboratory with two templates, one of which the user selects on the page.
 type choice struct{ *hospital }
 
 func (choice) templates(context.Context) ([]wordTemplate, error) {
 	return []wordTemplate{{ID: 1, Name: "Histology", Path: "t.docx"}, {ID: 2, Name: "Cytology", Path: "u.docx"}}, nil
 }
 
-// opensOnThePage opens a session of the report as its page does.
+// opensOnThePage opens a session as the report's page does.
 func (u *user) opensOnThePage(path string) {
 	u.t.Helper()
 	page, err := u.hospital.create(u.t.Context(), u.report, "page", creation{TemplateID: 2, Path: path})
@@ -26,7 +26,7 @@ func (u *user) opensOnThePage(path string) {
 	u.hospital.sessions[page.EditID].unused = true
 }
 
-// TestThePagesCommandContinuesThePagesSession: the page says "agent --base … --report 7001", without a template.
+// TestThePagesCommandContinuesThePagesSession runs the command that the page shows, which has no --template.
 func TestThePagesCommandContinuesThePagesSession(t *testing.T) {
 	story(t, func(t *testing.T, h *hospital, u *user) {
 		u.platform = choice{h}
@@ -41,7 +41,8 @@ func TestThePagesCommandContinuesThePagesSession(t *testing.T) {
 	})
 }
 
-// TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain: with the same template, since the author is not there to choose one.
+// TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain checks that the agent uses the same template, because it cannot
+// ask the author.
 func TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain(t *testing.T) {
 	story(t, func(t *testing.T, h *hospital, u *user) {
 		u.platform = choice{h}
@@ -58,7 +59,8 @@ func TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave: another program opened it, although there are saves.
+// TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave has a session that another program opened with the
+// template, although there are saves.
 func TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		h.somebodyElse(7001, "B's work")

@@ -17,7 +17,7 @@ import (
 type user struct {
 	t        *testing.T
 	hospital *hospital
-	platform platform // as the agent reaches the hospital
+	platform platform // the platform as the agent sees it
 	dir      string
 	report   int64
 	keys     int
@@ -42,7 +42,7 @@ func newUser(t *testing.T, h *hospital) *user {
 // converts replaces the converter.
 func (u *user) converts(f func(context.Context) error) { u.convert.Store(&f) }
 
-// paper takes what several goroutines write.
+// paper is a buffer for concurrent writers.
 type paper struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -60,7 +60,7 @@ func (p *paper) String() string {
 	return p.text.String()
 }
 
-// start runs the agent; pretend may put something between it and the world.
+// start runs the agent. pretend, if given, is a process that dies.
 func (u *user) start(pretend ...*process) {
 	u.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
@@ -78,7 +78,7 @@ func (u *user) start(pretend ...*process) {
 	u.wait()
 }
 
-// wait lets everything happen that happens by itself.
+// wait lets the background work of ten virtual seconds happen.
 func (u *user) wait() { time.Sleep(10 * time.Second) }
 
 func (u *user) ctrlC() error {

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nonroot is the user of the distroless images that are called so.
+// nonroot is the user of distroless images with the tag nonroot.
 const nonroot = "65532"
 
 // startRegistry serves a registry until the test ends and returns its address.
@@ -31,13 +31,14 @@ func startRegistry(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// pushBase makes a base as the real one is, of the machine's authorities and a user that is not root, and returns its
-// name by digest. The index has one platform: two would double the build.
+// pushBase makes a base image like the real one, with the machine's certificate authorities and a user that is not
+// root, and returns its reference by digest. Its index has one platform only, because a second one would double the
+// time of the build.
 func pushBase(t *testing.T, host string) string {
 	t.Helper()
 	authorities, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	if err != nil {
-		authorities = nil // not what is tested
+		authorities = nil // not part of the tests
 	}
 	layer := layerOf(t, map[string]string{
 		"etc/passwd":                          "nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n",

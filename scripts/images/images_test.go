@@ -18,11 +18,13 @@ import (
 
 const (
 	root = "../.."
-	// most is what an image may weigh, compressed: a node that has none of it is to start a pod within seconds.
+	// most is the maximum compressed size of an image in bytes, so that a node without any layer of it can start a pod
+	// within seconds.
 	most = 40 << 20
 )
 
-// TestEveryImage builds all deployables by the recipe of make images.
+// TestEveryImage builds all deployables as `make images` does, and checks their user, size, bill of materials and
+// notices.
 func TestEveryImage(t *testing.T) {
 	host := startRegistry(t)
 	images := build(t, root, host, pushBase(t, host), deployables(t)...)
@@ -46,7 +48,7 @@ func TestEveryImage(t *testing.T) {
 	}
 }
 
-// TestTwoBuildsAreOneDigest builds the smallest deployable again, from a copy of the source in another folder.
+// TestTwoBuildsAreOneDigest builds the smallest deployable a second time, from a copy of the source in another folder.
 func TestTwoBuildsAreOneDigest(t *testing.T) {
 	host := startRegistry(t)
 	base := pushBase(t, host)
@@ -58,7 +60,7 @@ func TestTwoBuildsAreOneDigest(t *testing.T) {
 	}
 }
 
-// deployables are the folders of all main packages that are shipped.
+// deployables returns the folders of all main packages that are shipped.
 func deployables(t *testing.T) []string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(root, "services/*/cmd/*"))
@@ -72,7 +74,7 @@ func deployables(t *testing.T) []string {
 	return out
 }
 
-// build runs the builder that make images runs, and returns what it pushed by the deployables' names.
+// build runs the builder of `make images` and returns the pushed images by deployable.
 func build(t *testing.T, source, host, base string, folders ...string) map[string]v1.Image {
 	t.Helper()
 	args := []string{"build", "--base-import-paths", "--sbom=spdx", "--platform=linux/amd64", "--tags=test"}
@@ -88,7 +90,7 @@ func build(t *testing.T, source, host, base string, folders ...string) map[strin
 	return images
 }
 
-// run runs a tool that make images-test has built, in the folder source.
+// run runs a tool, built by `make images-test`, in the folder source.
 func run(t *testing.T, source string, environ []string, tool string, args ...string) {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(root, ".bin", tool))
@@ -143,7 +145,7 @@ func compressed(t *testing.T, image v1.Image) (size int64) {
 	return size
 }
 
-// checkBill reads the bill of materials that lies beside the image.
+// checkBill checks the bill of materials that is stored next to the image in the registry.
 func checkBill(t *testing.T, host, which string, image v1.Image) {
 	t.Helper()
 	bill := pull(t, host+"/"+which+":"+strings.Replace(digest(t, image), ":", "-", 1)+".sbom")
@@ -173,7 +175,7 @@ func checkBill(t *testing.T, host, which string, image v1.Image) {
 	}
 }
 
-// copied returns another folder with the files that the repository has.
+// copied returns a new folder with the files of the repository.
 func copied(t *testing.T) string {
 	t.Helper()
 	target := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// checkNotices compares the modules that the program in the image says it was linked from with the notices beside it.
+// checkNotices checks that the notices in the image list every module that its program was linked from.
 func checkNotices(t *testing.T, name string, image v1.Image) {
 	t.Helper()
 	files := filesOf(t, image, "ko-app/"+name, "var/run/ko/NOTICES.txt")
@@ -37,7 +37,7 @@ func checkNotices(t *testing.T, name string, image v1.Image) {
 	}
 }
 
-// filesOf returns files of an image by their names without a leading slash.
+// filesOf returns files of an image by name. Names have no leading slash.
 func filesOf(t *testing.T, image v1.Image, names ...string) map[string][]byte {
 	t.Helper()
 	reader := mutate.Extract(image)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestMakeImagesWritesDownWhatItPushed runs the recipe itself: the digests are those of the registry, as values of charts/lab.
+// TestMakeImagesWritesDownWhatItPushed runs `make images`. The digests that it writes, as values of charts/lab, must be
+// those of the registry.
 func TestMakeImagesWritesDownWhatItPushed(t *testing.T) {
 	host := startRegistry(t)
 	digests, images := filepath.Join(t.TempDir(), "digests.yaml"), filepath.Join(t.TempDir(), "images.txt")
@@ -39,7 +40,7 @@ func TestMakeImagesWritesDownWhatItPushed(t *testing.T) {
 	}
 }
 
-// TestSigningSignsEveryImageAndItsBill with a cosign that writes down its arguments.
+// TestSigningSignsEveryImageAndItsBill uses a fake cosign that writes its arguments into a file.
 func TestSigningSignsEveryImageAndItsBill(t *testing.T) {
 	for _, c := range []struct{ fails, want string }{
 		{"never", "sign --yes r/a@sha256:1\ndownload sbom r/a@sha256:1\nattest --yes --type spdxjson r/a@sha256:1\n" +

@@ -23,7 +23,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
-// stores are private to one test.
+// stores are the stores of one test.
 type stores struct {
 	target  seed.Target
 	db      *sql.DB
@@ -75,7 +75,7 @@ func (s *stores) text(t *testing.T, query string) string {
 	return got.String
 }
 
-// requireEmpty checks that nothing at all was written.
+// requireEmpty fails the test if anything was written.
 func (s *stores) requireEmpty(t *testing.T) {
 	t.Helper()
 	if got := s.text(t, "SELECT COUNT(*) FROM labs"); got != "0" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// moduleOf makes a module's folder with files, by their names, and one linked package in a/b.
+// moduleOf creates a module's folder with the named files and one linked package in a/b.
 func moduleOf(t *testing.T, files ...string) module {
 	t.Helper()
 	root := t.TempDir()

@@ -21,7 +21,7 @@ func readDocument(t *testing.T) object {
 	return doc
 }
 
-// visit calls f with every object of a document and its place.
+// visit calls f with every object of a document and its path.
 func visit(node any, place string, f func(place string, o object)) {
 	switch n := node.(type) {
 	case object:
@@ -36,7 +36,7 @@ func visit(node any, place string, f func(place string, o object)) {
 	}
 }
 
-// Generators of clients drop an operation, or its files, for each of these without an error.
+// For each of these forms, client generators silently drop an operation or its files.
 func TestTheDocumentHasNothingThatGeneratorsDrop(t *testing.T) {
 	doc := readDocument(t)
 	schemas := child(child(doc, "components"), "schemas")
@@ -77,7 +77,7 @@ func TestEveryOperationIsDescribedAndAliasesAreDeprecated(t *testing.T) {
 	}
 }
 
-// Generators of Go and Java make one name of idempotency_key and Idempotency-Key, twice.
+// Generators for Go and Java convert idempotency_key and Idempotency-Key to the same name.
 func TestNoOperationHasTwoParametersOfOneName(t *testing.T) {
 	doc := readDocument(t)
 	shared := child(child(doc, "components"), "parameters")

@@ -113,7 +113,7 @@ func TestAREADMEHasALimit(t *testing.T) {
 	cases := []struct {
 		file  string
 		words int
-		want  int // findings
+		want  int // number of findings
 	}{
 		{"services/callout/README.md", 1200, 0},
 		{"services/callout/README.md", 1207, 1},
@@ -127,7 +127,7 @@ func TestAREADMEHasALimit(t *testing.T) {
 	}
 }
 
-// TestTheWordsAreTheLinters holds that one list serves both.
+// TestTheWordsAreTheLinters checks that every word of the linter's list becomes a rule.
 func TestTheWordsAreTheLinters(t *testing.T) {
 	text, err := os.ReadFile("../../../.golangci.yml")
 	if err != nil {
@@ -139,7 +139,7 @@ func TestTheWordsAreTheLinters(t *testing.T) {
 	}
 }
 
-// found joins the phrases found in a source, in alphabetical order.
+// found returns the phrases found in a source, sorted and joined by |.
 func found(file, source string) string {
 	var names []string
 	for _, f := range findIn(append(slices.Clone(phrases), wordRules(config)...), file, reader(file)([]byte(source))) {

@@ -69,7 +69,7 @@ func TestOurAnswersAreJudged(t *testing.T) {
 func TestAStallCountsForEverySearchBehindIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		one := make(chan bool, 1) // a mutex would stop the bubble's time
+		one := make(chan bool, 1) // not a mutex, which would stop virtual time
 		taken, err := atRate(t.Context(), make([]relevance.Judgement, 3), 100, func(context.Context, relevance.Judgement) (bool, error) {
 			one <- true
 			defer func() { <-one }()

@@ -21,8 +21,8 @@ func named(name string) metav1.LabelSelector {
 	return metav1.LabelSelector{MatchLabels: map[string]string{"name": name}}
 }
 
-// TestOnlyTheCallerReachesTheCallee: the callee lets the caller in by number and monitoring by the port's name; the caller
-// may go to the callee and nowhere else; a pod that no policy selects is not held.
+// TestOnlyTheCallerReachesTheCallee has a callee that allows the caller by port number and monitoring by port name, a
+// caller that may connect to the callee only, and a pod that no policy selects and that is not restricted.
 func TestOnlyTheCallerReachesTheCallee(t *testing.T) {
 	caller, callee, stranger := pod("caller", "10.0.0.1"), pod("callee", "10.0.0.2"), pod("stranger", "10.0.0.3")
 	to, from, admin, grpc := named("callee"), named("caller"), intstr.FromString("admin"), intstr.FromInt32(9005)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// recipe makes a distribution of one file.
+// recipe returns a distribution of one file.
 func recipe(build func(dir string) error) Distribution {
 	return Distribution{Name: "engine", Version: "1.2", files: fstest.MapFS{"pom.xml": {Data: []byte("<project/>")}},
 		build: func(_ context.Context, _ Tools, files fs.FS, dir string, _ io.Writer) error {
@@ -106,7 +106,7 @@ func TestTwoInstallersDoTheWorkOnce(t *testing.T) {
 	<-waiting
 	dir, err := first.Path(root)
 	if err == nil {
-		err = os.Mkdir(dir, 0o755) // what the other installer ends with
+		err = os.Mkdir(dir, 0o755) // the last step of the other installer
 	}
 	unlock()
 	group.Wait()

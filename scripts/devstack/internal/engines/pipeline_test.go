@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// pipeline describes the three Java engines on free ports; it skips where they cannot run.
+// pipeline returns the three Java engines on free ports. It skips the test on machines that cannot run them.
 func pipeline(t *testing.T) (spawner *process.Spawner, engines []Engine, base int) {
 	t.Helper()
 	wanted := install.Wanted{Kafka: true, Connect: true, Elasticsearch: true, Distributions: os.Getenv("LAB_DISTRIBUTIONS")}

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-// sleeper is a process that this test owns.
+// sleeper starts a process that is not a child of a Spawner.
 func sleeper(t *testing.T) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "300")
@@ -58,7 +58,7 @@ func TestAZombieIsNotAlive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Kill(); err != nil { // no one waits for it yet
+	if err := cmd.Process.Kill(); err != nil { // a zombie from here on
 		t.Fatal(err)
 	}
 	await.True(t, "the end of a killed process that no one reaped", func() bool { return !id.Alive() })
@@ -131,8 +131,8 @@ func TestAwaitShowsTheLogOfAChildThatEnds(t *testing.T) {
 	}
 }
 
-// listenBelowEphemeral takes a port that the kernel does not hand out by itself: a closed one of those may be a
-// neighbour's outgoing connection a moment later. It returns nil when the host cannot be bound.
+// listenBelowEphemeral listens on a port below the kernel's range for outgoing connections, so that no other process
+// gets the port once it is closed. It returns nil if the host cannot be bound.
 func listenBelowEphemeral(t *testing.T, host string) net.Listener {
 	t.Helper()
 	for port := 20100; port < 20400; port++ {
@@ -143,8 +143,8 @@ func listenBelowEphemeral(t *testing.T, host string) net.Listener {
 	return nil
 }
 
-// Not parallel: a child that a neighbouring test forks holds our listener until its exec, so the port would stay
-// in use for a moment after it was closed.
+// Not parallel: between fork and exec a child of another test holds the listener, so the port would stay in use briefly
+// after it was closed.
 func TestAPortInUseIsNamedWithItsOwner(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "0.0.0.0", "::"} {
 		listener := listenBelowEphemeral(t, host)

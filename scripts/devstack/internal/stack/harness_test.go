@@ -28,8 +28,8 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// TestMain lets the test binary stand in for devstack: as the document store's process, and as a whole
-// supervisor that a test can kill.
+// TestMain also runs the test binary as devstack: as the process of the document store, and as a supervisor that a test
+// can kill.
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == "document-store":
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// baseFile keeps the port base of a supervisor's LAB_DIR: tests that run at once cannot use the environment.
+// baseFile holds the port base in a supervisor's LAB_DIR, because parallel tests cannot use the environment.
 const baseFile = "base"
 
 func superviseForTest(dir string) int {
@@ -83,7 +83,7 @@ func config(dir, base string, out io.Writer) (stack.Config, error) {
 	return stack.Config{Settings: s, Services: []roster.Service{fake}, Binary: binary, Caller: os.Environ(), Out: out, Now: time.Now}, nil
 }
 
-// requireEngines skips on a machine without the engines' programs.
+// requireEngines skips the test on a machine without the engines' programs.
 func requireEngines(t *testing.T) {
 	t.Helper()
 	missing := install.MissingPackages(install.Wanted{MySQL: true, Redis: true})
@@ -96,7 +96,7 @@ func requireEngines(t *testing.T) {
 	t.Skipf("not installed: %v", missing)
 }
 
-// freeBase finds a port base whose hundred ports are free now. Tests take different ones.
+// freeBase returns a port base whose hundred ports are free. No two tests of this process get the same one.
 func freeBase(t *testing.T) string {
 	t.Helper()
 	baseMutex.Lock()
@@ -127,7 +127,7 @@ func allFree(base int) bool {
 	return true
 }
 
-// output is a buffer that may be written and read at once.
+// output is a buffer for concurrent use.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -188,7 +188,7 @@ func startConfigured(t *testing.T, c stack.Config, out *output) *started {
 	return &started{endpoints: e, settings: c.Settings, out: out, stop: stop}
 }
 
-// identities are the children of a stack, to be recognised later.
+// identities returns the child processes of a stack by name.
 func identities(t *testing.T, e endpoints.Endpoints) map[string]process.Identity {
 	t.Helper()
 	found := map[string]process.Identity{}
@@ -211,7 +211,7 @@ func requireGone(t *testing.T, ids map[string]process.Identity) {
 	}
 }
 
-// writeBase prepares LAB_DIR for a supervisor of its own and returns its program.
+// writeBase prepares LAB_DIR for a separate supervisor and returns the program to run.
 func writeBase(t *testing.T, dir, base string) (binary string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, baseFile), []byte(base), 0o600); err != nil {

@@ -58,7 +58,7 @@ func TestAStackStartsStopsAndKeepsItsData(t *testing.T) {
 	}
 }
 
-// requireFixture loads rows of a table whose service this checkout may lack, and of one whose service this stack leaves out.
+// requireFixture loads rows of tables whose services the stack does not run.
 func requireFixture(t *testing.T, dir string) {
 	t.Helper()
 	target, err := seed.Stack(dir)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The client is written against the generated types: it compiles only while the document has all that it uses.
+// The client uses the generated types, so it compiles only while the document has everything that it uses.
 func TestATypeScriptClientIsGeneratedCompiledAndUsed(t *testing.T) {
 	generate, compile := npmTool(t, "openapi-typescript"), npmTool(t, "tsc")
 	folder := copied(t, "client.ts", "tsconfig.json")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// served writes what the gateway serves as the API document into a file.
+// served writes the API document that the gateway serves into a file and returns its path.
 func served(t *testing.T) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, platform.Endpoints.Gateway+"/openapi.json", http.NoBody)
@@ -31,7 +31,7 @@ func served(t *testing.T) string {
 	return path
 }
 
-// redocly judges the committed document in make check.
+// `make check` validates the committed document with redocly; this test validates the served one.
 func TestTheDocumentIsValid(t *testing.T) {
 	t.Log(command(t, ".", pythonTool(t, "openapi-spec-validator"), served(t)))
 }

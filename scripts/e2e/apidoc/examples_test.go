@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// described is what the tests read of the document.
+// described is the part of the API document that the tests read.
 type described struct {
 	Paths map[string]map[string]describedOperation `json:"paths"`
 }
@@ -49,17 +49,18 @@ func readDocument(t *testing.T) described {
 	return d
 }
 
-// demoIDs are the path parameters with which the examples fit the demo laboratory, by operation and by name.
+// demoIDs maps path parameters, by name or by operation and name, to ids of the demo laboratory that fit the examples.
 var demoIDs = map[string]string{
 	"bill_id": "9005", "lab_report_id": "7001", "report_id": "7001", "test_id": "55", "id": "7019", "gateway": "fcm", "notification_type_id": "2",
-	"RerunService_EvaluateAutoRerun lab_report_id": "7003", // which opens a rerun some time later
+	"RerunService_EvaluateAutoRerun lab_report_id": "7003", // opens a rerun, with a delay
 	"CalloutService_ClaimCallout lab_report_id":    "7009", "BillSplitService_SplitBill bill_id": "9011",
 }
 
 var inBraces = regexp.MustCompile(`\{(\w+)\}`)
 
-// TestTheExampleOfEveryBodyIsAccepted sends each example of a JSON body in the order of the paths, requests of reruns before
-// their confirmation. Its platform is its own: the commands of the READMEs find the demo laboratory as it was.
+// TestTheExampleOfEveryBodyIsAccepted sends each example of a JSON body, in the order of the paths, with requests of
+// reruns before their confirmation. It has a platform of its own, so that the commands of the READMEs find an unchanged
+// demo laboratory.
 func TestTheExampleOfEveryBodyIsAccepted(t *testing.T) {
 	demo := demoPlatform(t)
 	operations := map[string]describedOperation{}
@@ -69,7 +70,7 @@ func TestTheExampleOfEveryBodyIsAccepted(t *testing.T) {
 				operations[strings.ToUpper(method)+" "+path] = operation
 			}
 			for kind, media := range operation.RequestBody.Content {
-				if media.Example == nil && kind != "multipart/form-data" { // no example holds a file
+				if media.Example == nil && kind != "multipart/form-data" { // examples contain no files
 					t.Errorf("%s %s: the body as %s has no example", method, path, kind)
 				}
 			}
@@ -88,7 +89,7 @@ func TestTheExampleOfEveryBodyIsAccepted(t *testing.T) {
 		to := demo
 		if strings.HasPrefix(path, "/api/v1/") {
 			if to = platform.Endpoints; to.Search == "" {
-				continue // the platform runs without the pipeline
+				continue // the platform runs without search
 			}
 		}
 		path = inBraces.ReplaceAllStringFunc(path, func(name string) string {
@@ -111,7 +112,7 @@ func TestTheExampleOfEveryBodyIsAccepted(t *testing.T) {
 	}
 }
 
-// demoPlatform starts a platform with the demo laboratory, without the pipeline.
+// demoPlatform starts a platform with the demo laboratory, without change capture and search.
 func demoPlatform(t *testing.T) endpoints.Endpoints {
 	t.Helper()
 	own, err := sandbox.Build(t.Context(), "LAB_SEED=demo", "LAB_PIPELINE=off")
@@ -127,7 +128,7 @@ func demoPlatform(t *testing.T) endpoints.Endpoints {
 
 var exampleTime = regexp.MustCompile(`"(sch_time|resc_at)": ?"[^"]*"`)
 
-// soon moves the times of an example, which are at most a year ahead of the day on which it was written.
+// soon sets the times of an example to a week from now, because those in the document pass.
 func soon(example []byte) []byte {
 	return exampleTime.ReplaceAll(example, fmt.Appendf(nil, `"$1":%q`, time.Now().UTC().AddDate(0, 0, 7).Format("2006-01-02T15:04:05")))
 }
@@ -147,7 +148,8 @@ func splitBill(t *testing.T, to endpoints.Endpoints) string {
 	return split.Data.NewBill.ID.String()
 }
 
-// exchange sends a request as the laboratory's administrator, or as a service to the internal listener.
+// exchange sends a request as the laboratory's administrator, or, if internal is true, as a service to the internal
+// listener.
 func exchange(t *testing.T, to endpoints.Endpoints, internal bool, method, path string, body []byte) (status int, answer []byte) {
 	t.Helper()
 	base, header := to.Gateway, http.Header{"Content-Type": {"application/json"}}

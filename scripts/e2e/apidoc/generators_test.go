@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// generatorVersion is that of openapi-generator; the other generators' versions are in their lists of packages.
+// generatorVersion is the version of openapi-generator. The lists of packages have the versions of the other
+// generators.
 const generatorVersion = "7.25.0"
 
-// generator makes a client of the document in a folder and compiles or imports it with a program that schedules a message
-// and uploads a report.
+// generator creates a client from the document in a folder. Then it compiles or imports the client with a program that
+// schedules a message and uploads a report.
 type generator struct {
 	name     string
 	generate func(t *testing.T, folder, document string)
 	run      func(t *testing.T, folder string, args ...string) string
-	// files are those in which method finds the name of each operation.
+	// files is a pattern of the files in which method finds the names of operations.
 	files  string
 	method *regexp.Regexp
 }
@@ -44,7 +45,7 @@ var generators = []generator{
 			t.Helper()
 			return command(t, folder, pythonClientTool(t, "python"), append([]string{"python_client.py"}, args...)...)
 		},
-		files: "lab_client/api/*/*.py", method: regexp.MustCompile(`(?s)^.*$`), // a file for each operation
+		files: "lab_client/api/*/*.py", method: regexp.MustCompile(`(?s)^.*$`), // one file for each operation
 	},
 	{
 		name: "openapi-generator, python",
@@ -95,7 +96,7 @@ var generators = []generator{
 	},
 }
 
-// openAPIGenerator fetches the generator once and makes a client.
+// openAPIGenerator downloads the generator if necessary and creates a client.
 func openAPIGenerator(t *testing.T, folder, document, language string) {
 	t.Helper()
 	tools := absolute(t, toolFolder)
@@ -105,14 +106,14 @@ func openAPIGenerator(t *testing.T, folder, document, language string) {
 			"-Dartifact=org.openapitools:openapi-generator-cli:"+generatorVersion, "-DoutputDirectory="+tools)
 	}
 	out := command(t, folder, "java", "-jar", jar, "generate", "-i", document, "-g", language, "-o", ".",
-		"--additional-properties=useSingleRequestParameter=true") // of Java: what is optional may be left out
+		"--additional-properties=useSingleRequestParameter=true") // for Java: optional parameters may be omitted
 	if strings.Contains(out, "Schema cannot be null") || strings.Contains(out, "ERROR") {
 		t.Errorf("openapi-generator leaves something out:\n%s", out)
 	}
 }
 
-// TestClientsOfOtherGeneratorsCompileAndWork takes minutes: make test has the TypeScript client alone. A generator that cannot
-// be installed is said in the table.
+// TestClientsOfOtherGeneratorsCompileAndWork takes minutes, so `make test` runs the TypeScript client only. The table
+// that it prints names generators that cannot be installed.
 func TestClientsOfOtherGeneratorsCompileAndWork(t *testing.T) {
 	if os.Getenv("LAB_LONG_TESTS") != "1" {
 		t.Skip("make test-long generates clients with every generator")
@@ -160,7 +161,7 @@ func (g generator) test(t *testing.T, document string) (outcome string) {
 	return fmt.Sprintf("%d operations, a message on %s, an upload", operations, next31st(time.Now()))
 }
 
-// openEdit opens an editing session until the test ends, and returns its id and its token.
+// openEdit opens an editing session and returns its id and token. The session ends with the test.
 func openEdit(t *testing.T) (id, token string) {
 	t.Helper()
 	status, answer := exchange(t, platform.Endpoints, false, http.MethodPost, "/api-v3/report/external-edit/7017",
@@ -181,7 +182,8 @@ func openEdit(t *testing.T) (id, token string) {
 	return id, opened.Token
 }
 
-// methods returns the plain names of the methods, or of the files for a generator with a file for each operation.
+// methods returns the plain names of the client's methods, or of its files if the generator writes one file for each
+// operation.
 func (g generator) methods(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, g.files))
@@ -202,10 +204,10 @@ func (g generator) methods(t *testing.T, folder string) map[string]bool {
 	return found
 }
 
-// plainName is what the generators keep of a name.
+// plainName returns a name without the differences that generators make.
 func plainName(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-// next31st returns the next 31st of a month, at ten.
+// next31st returns the next 31st of a month, at 10 o'clock.
 func next31st(now time.Time) string {
 	day := now.UTC().AddDate(0, 0, 1)
 	for day.Day() != 31 {
@@ -214,7 +216,7 @@ func next31st(now time.Time) string {
 	return day.Format("2006-01-02") + "T10:00:00"
 }
 
-// savedReport writes the smallest Word document and PDF that a report may have, and returns their names.
+// savedReport writes the smallest valid Word document and PDF of a report, and returns their paths.
 func savedReport(t *testing.T, folder string) (word, pdf string) {
 	t.Helper()
 	out, err := os.Create(filepath.Join(folder, "report.docx"))

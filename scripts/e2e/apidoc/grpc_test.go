@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// generation is what a developer outside the platform writes beside the unpacked contracts: Go code in a module of their own.
+// generation is the buf.gen.yaml that an external developer writes next to the unpacked contracts. It generates Go code
+// in a module of their own.
 const generation = `version: v2
 managed:
   enabled: true
@@ -23,8 +24,9 @@ plugins:
   - {local: %[1]s/protoc-gen-go-grpc, out: gen, opt: paths=source_relative}
 `
 
-// TestAGRPCClientIsBuiltFromTheArchiveAlone generates, compiles and runs a client in a module that requires nothing of the
-// platform's: it asks for the health of the task queue by name, enqueues a message, and reads the reason of a refusal.
+// TestAGRPCClientIsBuiltFromTheArchiveAlone generates, compiles and runs a client in a module that depends on no module
+// of the platform. The client checks the health of the task queue, enqueues a message, and reads the reason of a
+// refusal.
 func TestAGRPCClientIsBuiltFromTheArchiveAlone(t *testing.T) {
 	for _, program := range []string{"npm", "make", "tar"} {
 		needs(t, program)

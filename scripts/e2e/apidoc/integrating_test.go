@@ -22,13 +22,14 @@ var samples = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
 
 var sampleName = regexp.MustCompile(`^(?:#|//) (\w+\.\w+)\n`)
 
-// interpreters run a sample by the ending of its name. Go's builds a program first.
+// interpreters maps the extension of a sample to the program that runs it. Go samples are built first.
 var interpreters = map[string]string{".py": "python3", ".mjs": "node", ".go": "go"}
 
-// sample is a program of the page for integrators, written to a folder of its own.
+// sample is a program of the page for integrators, written into its own folder.
 type sample struct{ name, folder string }
 
-// integratingSamples writes the page's programs into folders, and returns them by name and its commands as blocks.
+// integratingSamples writes the page's programs into folders. It returns them by name, and the page's blocks of
+// commands.
 func integratingSamples(t *testing.T, here *strings.Replacer) (map[string]sample, []block) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, integratingPage))
@@ -53,7 +54,7 @@ func integratingSamples(t *testing.T, here *strings.Replacer) (map[string]sample
 	return programs, commands
 }
 
-// start runs the sample until the test ends, and returns the lines that it prints.
+// start runs the sample until the test ends, and returns a channel of the lines that it prints.
 func (s sample) start(t *testing.T, environment ...string) <-chan string {
 	t.Helper()
 	interpreter := interpreters[filepath.Ext(s.name)]
@@ -82,13 +83,13 @@ func (s sample) start(t *testing.T, environment ...string) <-chan string {
 	}()
 	t.Cleanup(func() {
 		stop()
-		_ = program.Wait() // it was killed
+		_ = program.Wait() // fails because the program was killed
 		t.Log(problems.String())
 	})
 	return lines
 }
 
-// next returns the next line, or fails after a minute: a machine compiles a sample first.
+// next returns the next line. It fails after a minute, which allows for compiling a sample.
 func next(t *testing.T, what string, lines <-chan string) string {
 	t.Helper()
 	select {
@@ -103,7 +104,7 @@ func next(t *testing.T, what string, lines <-chan string) string {
 	}
 }
 
-// TestTheSamplesForIntegratorsWork runs every sample of the page, as its reader would.
+// TestTheSamplesForIntegratorsWork runs every sample of the page as its reader would.
 func TestTheSamplesForIntegratorsWork(t *testing.T) {
 	port := freePort(t)
 	here := addresses()
@@ -134,7 +135,7 @@ func TestTheSamplesForIntegratorsWork(t *testing.T) {
 	}
 }
 
-// receives has the platform send a result to the sample, after a stranger tried.
+// receives makes the platform send a result to the sample, after a forged one was refused.
 func (s sample) receives(t *testing.T, port int) {
 	t.Helper()
 	secret := platform.Endpoints.Environ["taskqueue"]["TASKQUEUE_CALLBACK_SECRET"]
@@ -156,7 +157,8 @@ func (s sample) receives(t *testing.T, port int) {
 	}
 }
 
-// forge sends a result without a good signature as soon as the receiver listens, and returns its answer.
+// forge sends a result with an invalid signature as soon as the receiver listens, and returns the status of the
+// response.
 func forge(t *testing.T, address string) int {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -178,7 +180,7 @@ func forge(t *testing.T, address string) int {
 	}
 }
 
-// follows reads the stream of the inbox with the pages' reader, from where the gateway serves it.
+// follows reads the event stream of the inbox with the stream reader of the pages, which the gateway serves.
 func (s sample) follows(t *testing.T) {
 	t.Helper()
 	status, reader := exchange(t, platform.Endpoints, false, http.MethodGet, "/assets/stream.js", nil)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	startTimeout = 10 * time.Minute // a first build included
+	startTimeout = 10 * time.Minute // including a first build
 	session      = "demo-lab-user"
 )
 
@@ -23,7 +23,7 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var err error
-	// Requests are limited as in production otherwise, which would refuse most of the generated ones.
+	// The production rate limit would refuse most of the generated requests.
 	platform, err = sandbox.Build(ctx, "LAB_SEED=demo", "SEARCH_RATE_LIMIT_PER_MINUTE=1000000")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "apidoc:", err)

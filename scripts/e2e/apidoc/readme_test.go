@@ -13,7 +13,7 @@ import (
 
 const root = "../../.."
 
-// block is one block of commands of a README: it must do what its comments say, whatever ran before it.
+// block is one block of commands of a README. Its output must match its comments, whatever blocks ran before.
 type block struct{ readme, text string }
 
 var fenced = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
@@ -26,7 +26,7 @@ func blocks(t *testing.T) []block {
 	}
 	var all []block
 	for _, readme := range append(readmes, filepath.Join(root, "gateway/README.md"), filepath.Join(root, "README.md")) {
-		if !strings.HasSuffix(readme, os.Getenv("LAB_TEST_README")) { // one service's alone: make test SERVICE=rerun
+		if !strings.HasSuffix(readme, os.Getenv("LAB_TEST_README")) { // make test SERVICE=rerun
 			continue
 		}
 		text, err := os.ReadFile(readme)
@@ -46,7 +46,7 @@ func blocks(t *testing.T) []block {
 	return all
 }
 
-// TestTheCommandsOfTheREADMEsDoWhatTheySay runs every block in an order that the seed decides.
+// TestTheCommandsOfTheREADMEsDoWhatTheySay runs every block, in an order that depends on the seed.
 func TestTheCommandsOfTheREADMEsDoWhatTheySay(t *testing.T) {
 	all := blocks(t)
 	seed := uint64(12)
@@ -67,14 +67,14 @@ func TestTheCommandsOfTheREADMEsDoWhatTheySay(t *testing.T) {
 	}
 }
 
-// addresses turns what the READMEs write into where the tests' platform is.
+// addresses replaces the addresses in READMEs by those of the tests' platform.
 func addresses() *strings.Replacer {
 	e, host := platform.Endpoints, func(url string) string { return strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/") }
 	return strings.NewReplacer(
 		"127.0.0.1:8090", host(e.Gateway), "127.0.0.1:8091", host(e.GatewayInternal),
 		"127.0.0.1:8004", strings.TrimSuffix(host(e.TaskqueueOutbox), "/outbox"), "127.0.0.1:8080", host(e.CDC),
 		".bin/devstack", e.InternalTokenCommand[0]+" --dir "+platform.Dir,
-		"curl -s ", "curl --retry 3 -s ") // a loaded machine answers 503 with Retry-After now and then
+		"curl -s ", "curl --retry 3 -s ") // a busy machine sometimes responds 503 with Retry-After
 }
 
 func (b block) run(t *testing.T, here *strings.Replacer) {
@@ -82,7 +82,7 @@ func (b block) run(t *testing.T, here *strings.Replacer) {
 	cmd := exec.CommandContext(t.Context(), "timeout", "60", "bash", "-c", here.Replace(b.text))
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
-	if err != nil && !strings.Contains(b.text, "--max-time") { // which ends a stream
+	if err != nil && !strings.Contains(b.text, "--max-time") { // --max-time ends a stream with an error
 		t.Errorf("%s: %v\n%s\n%s", b.readme, err, b.text, out)
 	}
 	rest := string(out)
@@ -96,8 +96,8 @@ func (b block) run(t *testing.T, here *strings.Replacer) {
 	}
 }
 
-// expectations are the comments on lines of their own, in order; … stands for anything. MySQL puts a space behind the
-// colons and commas of what it keeps as JSON.
+// expectations returns a pattern for each comment on a line of its own, in their order. The character … matches
+// anything. Spaces after colons and commas are optional, because MySQL adds them to stored JSON.
 func expectations(text string) []*regexp.Regexp {
 	anyServer := strings.NewReplacer("…", ".*?", `":`, `": ?`, `,"`, `, ?"`)
 	var all []*regexp.Regexp

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// outcomes count the answers to requests that the document allows.
+// outcomes counts the responses to requests that the document allows.
 type outcomes struct {
 	Accepted    int `json:"accepted"`
 	Unreachable int `json:"unreachable"` // 404
@@ -19,8 +19,8 @@ type outcomes struct {
 	Rejected    int `json:"rejected"`
 }
 
-// TestRequestsMadeFromTheDocument sends requests that follow the document and such that do not. Each answer must have a
-// documented status and body, and none may be a failure of the platform.
+// TestRequestsMadeFromTheDocument sends requests that the document allows and requests that it does not. Each response
+// must have a documented status and body, and none may be a server error.
 func TestRequestsMadeFromTheDocument(t *testing.T) {
 	program, report := pythonTool(t, "schemathesis"), filepath.Join(t.TempDir(), "report.json")
 	args := []string{"--config-file", "schemathesis.toml", "run", served(t), "--url", platform.Endpoints.Gateway, "--no-color",
@@ -42,9 +42,9 @@ func TestRequestsMadeFromTheDocument(t *testing.T) {
 	share(t, report)
 }
 
-// share prints how many of the requests that follow the document were accepted, and fails when more were refused, which
-// shows that the document and the platform disagree. What found nothing or was a conflict was understood: a count that is stored,
-// a rerun that is under way, a split that is undone already.
+// share prints how many of the requests that the document allows were accepted. It fails if more were refused, because
+// then the document and the platform disagree. Responses 404 and 409 count as neither: the platform understood a count
+// that is stored, a rerun that is running, or a split that is already undone.
 func share(t *testing.T, report string) {
 	t.Helper()
 	text, err := os.ReadFile(report)
@@ -54,7 +54,7 @@ func share(t *testing.T, report string) {
 	var result struct {
 		Operations struct{ Tested int }           `json:"operations"`
 		TestCases  struct{ Generated int }        `json:"test_cases"`
-		ValidRates map[string]map[string]outcomes `json:"valid_rates"` // by operation and phase
+		ValidRates map[string]map[string]outcomes `json:"valid_rates"` // outcomes by operation and phase
 	}
 	if err := json.Unmarshal(text, &result); err != nil {
 		t.Fatal(err)

@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// toolFolder has the versions of what comes from npm and PyPI, and keeps what they install.
+// toolFolder contains the versions of the packages from npm and PyPI, and the installed packages.
 const toolFolder = "../../tools/apidoc"
 
-// lacking ends a test for want of a program: a failure where everything must run.
+// lacking skips a test because a program is missing, or fails it if every test must run.
 func lacking(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("LAB_REQUIRE_ENGINES") == "1" {
@@ -22,7 +22,7 @@ func lacking(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-// needs ends a test that needs a program which this machine lacks.
+// needs skips or fails a test if this machine lacks a program.
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
@@ -30,7 +30,7 @@ func needs(t *testing.T, program string) {
 	}
 }
 
-// installed runs an installation once, again when the list of versions is newer than its result.
+// installed runs an installation once, and again when the list of versions is newer than its result.
 type installed struct {
 	once sync.Once
 	err  error
@@ -82,7 +82,7 @@ func pythonTool(t *testing.T, name string) string {
 	return fromPyPI.virtual(t, "venv", "requirements.txt", name)
 }
 
-// pythonClientTool returns the path of a program that generated clients need: their libraries are others than the tools'.
+// pythonClientTool returns the path of a program for generated clients, which need other libraries than the tools.
 func pythonClientTool(t *testing.T, name string) string {
 	t.Helper()
 	return clientsFromPyPI.virtual(t, ".venv-clients", "clients.txt", name)
@@ -104,7 +104,7 @@ func absolute(t *testing.T, path string) string {
 	return full
 }
 
-// command runs a program in a folder and returns what it wrote; a failure ends the test with it.
+// command runs a program in a folder and returns its output. A failure of the program fails the test.
 func command(t *testing.T, folder, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -117,7 +117,7 @@ func command(t *testing.T, folder, program string, args ...string) string {
 	return string(out)
 }
 
-// copied returns a folder of the test's own with files of testdata: programs leave things beside what they read.
+// copied returns a new folder with files of testdata, because programs write files next to their input.
 func copied(t *testing.T, names ...string) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -14,14 +14,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// attempt is a request that names what belongs to laboratory 12, sent by a login of laboratory 13. {their …} stands for
-// what laboratory 12 has, every other name in braces for what laboratory 13 has.
+// attempt is a request of a login of laboratory 13 that names something of laboratory 12. {their x} is replaced by
+// laboratory 12's x, and any other name in braces by laboratory 13's.
 type attempt struct {
 	name, method, path, body string
 
 	key      string // Idempotency-Key
-	as       string // empty: l2, a lab user of laboratory 13 with every permission
-	state    string // a query of laboratory 12's rows, which stay as they are
+	as       string // login; empty: l2, a lab user of laboratory 13 with every permission
+	state    string // query of rows of laboratory 12 that must not change
 	pipeline bool
 	check    func(t *testing.T, w *namesWorld, body string) string
 }
@@ -38,7 +38,7 @@ func (a attempt) then(check func(t *testing.T, w *namesWorld, body string) strin
 	return a
 }
 
-// The rows of laboratory 12 that the attempts could change.
+// Queries of the rows of laboratory 12 that the attempts could change.
 const (
 	theirBills     = "SELECT CONCAT_WS(',', id, billId_id, labId_id) FROM billingInfo WHERE labId_id = 12 ORDER BY id"
 	theirReports   = "SELECT CONCAT_WS(',', id, criticalValues, sampleRedrawFlag, wordFilePath) FROM labReportRelation WHERE labId_id = 12 ORDER BY id"
@@ -54,7 +54,7 @@ const (
 	person = `{"contact":9812345678,"countryCode":91,"message":"m"`
 )
 
-// attempts are those of the lines of names.txt that have one of 0, 3, 4, 9, k and .
+// attempts has the attempts for each line of names.txt with a letter 0, 3, 4, 9, k or dot.
 var attempts = map[string][]attempt{
 	"billsplit.SplitBillRequest.test_ids": {
 		post(split, `{"test_ids":[{their n}1]}`).keeps(theirBills),
@@ -137,7 +137,7 @@ var attempts = map[string][]attempt{
 
 const theirSplit = "/api-v3/finance/bill/split/{their n}"
 
-// task is a task of a kind with its data.
+// task returns an attempt that enqueues a task of a kind with data.
 func task(kind, data string) attempt {
 	return post("/queue", `[{"task":`+kind+`,"task_type":1,"data":`+data+`}]`)
 }
@@ -150,7 +150,7 @@ func mail(more string) attempt {
 	return task("2", `{"to":["p@else.example"],"subject":"s","message":"m",`+more+`}`)
 }
 
-// job is a request about the job of laboratory 12, which is not found and stays as it is.
+// job returns an attempt on laboratory 12's job, which must not be found and not change.
 func job(path, body string) attempt {
 	return post(path, body).then(func(t *testing.T, w *namesWorld, body string) string {
 		if !strings.Contains(body, `"code":401`) {
@@ -160,7 +160,8 @@ func job(path, body string) attempt {
 	})
 }
 
-// notTheirs wants the refusal of a sender that is not the laboratory's, whether or not there is such a sender.
+// notTheirs expects the refusal of a sender of another laboratory. The text must not depend on whether that sender
+// exists.
 func notTheirs(_ *testing.T, _ *namesWorld, body string) string {
 	if !strings.Contains(body, "is not a sender of this laboratory") {
 		return "the answer is " + body + ", want a sender that is not this laboratory's"
@@ -168,7 +169,7 @@ func notTheirs(_ *testing.T, _ *namesWorld, body string) string {
 	return ""
 }
 
-// without fails for an answer with a word.
+// without returns a check that fails if the response contains a word.
 func without(word string) func(*testing.T, *namesWorld, string) string {
 	return func(_ *testing.T, _ *namesWorld, body string) string {
 		if strings.Contains(strings.ReplaceAll(body, " ", ""), word) {
@@ -178,7 +179,7 @@ func without(word string) func(*testing.T, *namesWorld, string) string {
 	}
 }
 
-// otherJob wants a job of its own for laboratory 13, and laboratory 12's as it is.
+// otherJob expects a new job for laboratory 13 and an unchanged job of laboratory 12.
 func otherJob(t *testing.T, w *namesWorld, body string) string {
 	if id := jobID(body); id == "" || id == w.theirs["job"] {
 		return "the answer is " + body + ", want another job"
@@ -186,7 +187,7 @@ func otherJob(t *testing.T, w *namesWorld, body string) string {
 	return w.theirJobWaits(t)
 }
 
-// failsFor wants the job to fail for a reason.
+// failsFor returns a check that expects the job to fail with a reason.
 func failsFor(reason string) func(*testing.T, *namesWorld, string) string {
 	return func(t *testing.T, w *namesWorld, body string) string {
 		id, last := jobID(body), ""
@@ -213,13 +214,14 @@ func jobID(body string) string {
 	return id
 }
 
-// namesWorld is what the attempts are made in: what laboratory 12 has beside the rows of the tables.
+// namesWorld is the state in which the attempts are made. theirs has the names of laboratory 12 that are not in the
+// rows of the fixture.
 type namesWorld struct {
 	theirs map[string]string
 	db     *sql.DB
 }
 
-// prepareNames gives laboratory 12 a name of every kind, and lets it use each.
+// prepareNames creates a name of every kind for laboratory 12, and uses each.
 func prepareNames(t *testing.T) *namesWorld {
 	t.Helper()
 	db, err := sql.Open("mysql", platform.Endpoints.MySQLDSN)
@@ -242,7 +244,7 @@ func prepareNames(t *testing.T) *namesWorld {
 	return w
 }
 
-// use makes laboratory 12 use its names.
+// use sends requests of laboratory 12 that use its names.
 func (w *namesWorld) use(t *testing.T) {
 	t.Helper()
 	answer := func(a attempt, into any) string {
@@ -313,13 +315,13 @@ func (w *namesWorld) send(t *testing.T, a attempt) (status int, body string) {
 		base, login = platform.Endpoints.GatewayInternal, "sv"
 	}
 	header := credential(t, login, owners[2])
-	header.Set("X-Is-Internal-Request", "True") // the public listener drops it
+	header.Set("X-Is-Internal-Request", "True") // the public listener removes it
 	header.Set("Content-Type", "application/json")
 	if a.key != "" {
 		header.Set("Idempotency-Key", a.key)
 	}
 	address := w.fill(a.path)
-	if strings.HasPrefix(address, "/") { // else a file's
+	if strings.HasPrefix(address, "/") { // otherwise the address of a file
 		address = base + address
 	}
 	request, err := http.NewRequestWithContext(t.Context(), a.method, address, strings.NewReader(w.fill(a.body)))
@@ -330,7 +332,7 @@ func (w *namesWorld) send(t *testing.T, a attempt) (status int, body string) {
 	return exchange(request, wholly)
 }
 
-// state returns the rows of laboratory 12 that an attempt names.
+// state returns the rows of laboratory 12 that the attempt's query selects.
 func (w *namesWorld) state(t *testing.T, a attempt) string {
 	t.Helper()
 	if a.state == "" {
@@ -355,7 +357,7 @@ func (w *namesWorld) state(t *testing.T, a attempt) string {
 	return strings.Join(all, "\n")
 }
 
-// theirJobWaits returns how the scheduled job of laboratory 12 is not as it was.
+// theirJobWaits returns a problem if the scheduled job of laboratory 12 has changed.
 func (w *namesWorld) theirJobWaits(t *testing.T) string {
 	t.Helper()
 	_, body := w.send(t, attempt{method: http.MethodPost, path: "/jobInfo", body: `{"id":"{their job}"}`, as: "us"})

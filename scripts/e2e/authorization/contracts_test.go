@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/proto/openapi"
 )
 
-// methods are the methods of all contracts, as lab.search.v1.SearchService/SearchUsers.
+// methods returns the methods of all contracts, such as lab.search.v1.SearchService/SearchUsers.
 func methods() (names []string) {
 	for name := range grpcserver.Callers() {
 		names = append(names, strings.TrimPrefix(name, "/"))
@@ -27,7 +27,7 @@ func methods() (names []string) {
 	return names
 }
 
-// operationsOf are the operations of the API document, as GET /api-v3/…, by the method that they call.
+// operationsOf returns the operations of the API document, such as GET /api-v3/…, by the method that they call.
 func operationsOf(t *testing.T) map[string][]string {
 	t.Helper()
 	var document struct {
@@ -46,7 +46,7 @@ func operationsOf(t *testing.T) map[string][]string {
 	found := map[string][]string{}
 	for path, item := range document.Paths {
 		for verb, operation := range item {
-			method, ok := byID[strings.TrimRight(operation.ID, "0123456789")] // a second path of a method has a number
+			method, ok := byID[strings.TrimRight(operation.ID, "0123456789")] // ids of further paths end with a number
 			if !ok {
 				t.Errorf("%s %s calls %q, which no contract has", verb, path, operation.ID)
 			}
@@ -101,7 +101,7 @@ func TestEveryMethodHasItsLine(t *testing.T) {
 	compare(t, "services.txt", written, methods())
 }
 
-// compare fails for names that only one of the lists has.
+// compare fails for each name that only one of the two lists has.
 func compare(t *testing.T, table string, written, known []string) {
 	t.Helper()
 	for _, name := range written {

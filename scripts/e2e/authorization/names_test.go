@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/proto/openapi"
 )
 
-// nameLetters are those of the legend of names.txt.
+// nameLetters are the letters that the legend of names.txt explains.
 const nameLetters = "0349.kps-"
 
-// namesTable reads names.txt: the letter of each field.
+// namesTable returns the letter of each field in names.txt.
 func namesTable(t *testing.T) map[string]string {
 	t.Helper()
 	table := map[string]string{}
@@ -35,7 +35,8 @@ func namesTable(t *testing.T) map[string]string {
 	return table
 }
 
-// lineOf returns the line that speaks of a field, as taskqueue.PushData.topic: its own, or the one of all messages.
+// lineOf returns the line for a field such as taskqueue.PushData.topic: its own line, or the line for fields of that
+// name in all messages.
 func lineOf(table map[string]string, field string) string {
 	if table[field] != "" {
 		return field
@@ -44,7 +45,8 @@ func lineOf(table map[string]string, field string) string {
 	return "*." + parts[2]
 }
 
-// fieldsOfRequests are the strings and numbers of all requests, as taskqueue.UpdateConsentRequest.cache_key.
+// fieldsOfRequests returns the string and number fields of all requests, such as
+// taskqueue.UpdateConsentRequest.cache_key.
 func fieldsOfRequests() (fields []string) {
 	seen := map[protoreflect.FullName]bool{}
 	var walk func(m protoreflect.MessageDescriptor)
@@ -81,12 +83,13 @@ func fieldsOfRequests() (fields []string) {
 	return fields
 }
 
-// short leaves the words out of a message's name that all have.
+// short removes the parts that all message names have.
 func short(message string) string {
 	return strings.Replace(strings.TrimPrefix(message, "lab."), ".v1.", ".", 1)
 }
 
-// fieldsOfTaskData are those of the data of tasks, which the contract carries as JSON.
+// fieldsOfTaskData returns the fields of the data of tasks. The contract has this data as JSON, so they are read from
+// the API document.
 func fieldsOfTaskData(t *testing.T) (fields []string) {
 	t.Helper()
 	type schema struct {
@@ -118,7 +121,7 @@ func fieldsOfTaskData(t *testing.T) (fields []string) {
 	return fields
 }
 
-// TestEveryNameHasItsLine compares names.txt with the contracts, and with the attempts.
+// TestEveryNameHasItsLine compares names.txt with the contracts and with the attempts.
 func TestEveryNameHasItsLine(t *testing.T) {
 	t.Parallel()
 	table := namesTable(t)
@@ -144,8 +147,8 @@ func TestEveryNameHasItsLine(t *testing.T) {
 	}
 }
 
-// TestNoNameReachesAnotherLaboratory sends what belongs to laboratory 12 in every field that names something, as a login
-// of laboratory 13.
+// TestNoNameReachesAnotherLaboratory sends names of laboratory 12 in every field that names something, as a login of
+// laboratory 13.
 func TestNoNameReachesAnotherLaboratory(t *testing.T) {
 	apply(t, owners)
 	w := prepareNames(t)
@@ -159,12 +162,12 @@ func TestNoNameReachesAnotherLaboratory(t *testing.T) {
 			})
 		}
 	}
-	if status, body := w.send(t, post(rerun+"{n}/abort", "")); status != http.StatusOK { // other tests want it without
+	if status, body := w.send(t, post(rerun+"{n}/abort", "")); status != http.StatusOK { // for other tests
 		t.Errorf("abort the rerun: %d %s", status, body)
 	}
 }
 
-// try sends an attempt and compares the status, the answer and what laboratory 12 has.
+// try sends an attempt and checks the status, the response and the state of laboratory 12.
 func (w *namesWorld) try(t *testing.T, a attempt, letter string) {
 	t.Helper()
 	before := w.state(t, a)
@@ -191,7 +194,7 @@ func (w *namesWorld) try(t *testing.T, a attempt, letter string) {
 	}
 }
 
-// fill replaces {their …} by what laboratory 12 has, and the other names by what laboratory 13 has.
+// fill replaces {their x} by laboratory 12's x, and other names in braces by laboratory 13's.
 func (w *namesWorld) fill(text string) string {
 	for _, part := range strings.SplitAfter(text, "}") {
 		if _, name, found := strings.Cut(part, "{their "); found {

@@ -18,10 +18,10 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/fixtures"
 )
 
-// cell is a request of the table and what the table says of it.
+// cell is one request of the table, with its expected result.
 type cell struct {
 	operation, path, login string
-	letters                string // of one owner, or of all for a list
+	letters                string // expected result for one owner, or for all owners in a list
 	owner                  int    // -1: a list
 	object                 owner
 }
@@ -46,7 +46,7 @@ func TestPeople(t *testing.T) {
 	t.Logf("%d cells sent in %.0f s, %d not as the table says", len(cells), time.Since(begin).Seconds(), len(failures))
 }
 
-// each does something with every cell, eight at once, and collects what is wrong.
+// each calls do with every cell, eight at once, and returns the problems found.
 func each(cells []cell, do func(cell) string) (lines []string) {
 	work := make(chan cell)
 	var all sync.WaitGroup
@@ -70,7 +70,7 @@ func each(cells []cell, do func(cell) string) (lines []string) {
 	return lines
 }
 
-// cellsOf makes the requests of the table, and the objects that some of them use up.
+// cellsOf returns the requests of the table, and additional objects for requests that change theirs.
 func cellsOf(rows []line, columns []string) (cells []cell, objects []owner) {
 	for _, row := range rows {
 		r := requests[row.name]
@@ -101,7 +101,7 @@ func cellsOf(rows []line, columns []string) (cells []cell, objects []owner) {
 	return cells, objects
 }
 
-// pathsOf are the paths of an operation with what is asked for in them.
+// pathsOf returns the paths of an operation, with its query.
 func pathsOf(name string) []string {
 	_, path, _ := strings.Cut(name, " ")
 	path, _, _ = strings.Cut(path, "#")
@@ -112,7 +112,7 @@ func pathsOf(name string) []string {
 	return []string{path}
 }
 
-// prepare makes by requests what only the services know how to store.
+// prepare creates, by requests, the objects that only the services can store.
 func prepare(t *testing.T) {
 	t.Helper()
 	for i, login := range map[int]string{0: "us", 1: "us", 2: "l2"} {
@@ -142,7 +142,7 @@ func prepare(t *testing.T) {
 	}
 }
 
-// try sends the request and returns how the answer is not what the table says, "" if it is.
+// try sends the request and returns the difference from the table, or "".
 func (c cell) try(t *testing.T) string {
 	if c.owner >= 0 && c.object.job == "" {
 		c.object.job = owners[c.owner].job
@@ -170,7 +170,8 @@ func (c cell) try(t *testing.T) string {
 	return fmt.Sprintf("%s %s as %s: %s, got %d %.300s", strings.Fields(c.operation)[0]+" "+c.path, whose, c.login, problem, status, body)
 }
 
-// wordsIn looks for the words of owners whom the answer is not about, and for those of whom it is.
+// wordsIn returns a problem if the response contains the word of an owner whom it must not show, or lacks the word of
+// one whom it must show.
 func (c cell) wordsIn(body string) string {
 	for i, o := range owners {
 		letter := byte('.')
@@ -191,10 +192,10 @@ func (c cell) wordsIn(body string) string {
 	return ""
 }
 
-// client keeps enough connections for all workers.
+// client keeps enough idle connections for all workers.
 var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 30 * time.Second}
 
-// patience is how long a stream is read that does not show what it must.
+// patience is the time after which a stream that lacks expected words counts as complete.
 const patience = 3 * time.Second
 
 func (c cell) send(t *testing.T) (status int, body string) {
@@ -230,7 +231,7 @@ func (c cell) send(t *testing.T) (status int, body string) {
 	return exchange(asked, wholly)
 }
 
-// exchange sends a request and reads the answer.
+// exchange sends a request and reads the response.
 func exchange(request *http.Request, read func(io.Reader) string) (status int, body string) {
 	response, err := client.Do(request)
 	if err != nil {
@@ -248,7 +249,7 @@ func wholly(body io.Reader) string {
 	return string(all)
 }
 
-// follow reads a stream until it has shown everything that it must, or for some seconds.
+// follow reads a stream until it contains all expected words, or until patience has passed.
 func (c cell) follow(body io.Reader) string {
 	var all bytes.Buffer
 	part := make([]byte, 1<<16)
@@ -264,15 +265,15 @@ func (c cell) follow(body io.Reader) string {
 	}
 }
 
-// form is a save of an editing session.
+// form returns the upload form of a save of an editing session.
 func form() (body string, contentType []string) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	demo, _ := fixtures.Demo() // is tested there
+	demo, _ := fixtures.Demo() // a test of package fixtures checks the error
 	part := func(field, name, kind string, content []byte) {
 		header := textproto.MIMEHeader{"Content-Type": {kind},
 			"Content-Disposition": {fmt.Sprintf("form-data; name=%q; filename=%q", field, name)}}
-		p, _ := w.CreatePart(header) // a buffer takes everything
+		p, _ := w.CreatePart(header) // writes to a buffer do not fail
 		_, _ = p.Write(content)
 	}
 	part("word_file", "report.docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", demo.Objects[0].Content)

@@ -1,21 +1,21 @@
 package authorization
 
-// request is how an operation is asked for. Names in braces are fields of the owner; {n} is the number of the owner's
-// report, bill, patient, editing session, save and notification.
+// request is the body and the kind of an operation's request. Names in braces are fields of the owner; {n} is the
+// number of the owner's report, bill, patient, editing session, save and notification.
 type request struct {
 	body string
 	kind kind
 }
 
-// kind tells what is special about a request.
+// kind is a set of properties of a request.
 type kind int
 
 const (
-	list     kind = 1 << iota // one answer about all owners
-	words                     // an allowed answer holds the words of those whom it is about
-	fresh                     // what is allowed changes its object: each cell gets one of its own
+	list     kind = 1 << iota // one response about all owners
+	words                     // an allowed response contains the words of its owners
+	fresh                     // an allowed request changes its object, so each cell gets its own
 	unopened                  // … whose report has no open editing session
-	stream                    // the answer does not end by itself
+	stream                    // the response does not end by itself
 	pipeline                  // needs the search index
 	upload                    // the body is a form with files
 )
@@ -41,7 +41,7 @@ const (
 		`"communication_methods":["call"],"critical_callout_comment":"{word}"}`
 )
 
-// requests has the operations that need more than their path, by their names in the table.
+// requests maps operations, by their names in the table, to requests that need more than a path.
 var requests = map[string]request{
 	"POST /api/v1/users/search":   {`{"query":"Zzcanary"}`, list | words | pipeline},
 	"GET /api/v1/users/{user_id}": {"", words | pipeline},
@@ -111,10 +111,10 @@ var requests = map[string]request{
 	"GET " + notes + "live":                                {"", list | words | stream},
 }
 
-// beforeFresh leaves out of a list, of which a page is read, the objects that cells get of their own.
+// beforeFresh is a query that excludes the cells' own objects from a list of which only one page is read.
 const beforeFresh = "?limit=200&before=5000004"
 
-// queries are added to paths.
+// queries maps operations to the queries of their paths.
 var queries = map[string]string{
 	"GET /api/v1/lookup":                                   "?bill_id={n}",
 	"GET " + edit + "held":                                 beforeFresh,

@@ -20,7 +20,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// token returns an Authorization header of a service that calls audience, for itself or on behalf of another.
+// token returns an Authorization header of the service caller for audience. behalf, if not empty, is the service on
+// whose behalf it calls.
 func token(t *testing.T, caller, audience, behalf string) string {
 	t.Helper()
 	secret := config.Secret(platform.Endpoints.Environ["rerun"]["RERUN_SERVICE_TOKEN_SECRET"])
@@ -66,7 +67,7 @@ func TestServices(t *testing.T) {
 	t.Logf("%d cells sent in %.0f s", sent, time.Since(begin).Seconds())
 }
 
-// byGRPC calls the method with an empty message and returns what is not as the table says.
+// byGRPC calls the method with an empty message and returns the difference from the table, or "".
 func byGRPC(t *testing.T, address, service string, row line, caller string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -88,7 +89,7 @@ func byGRPC(t *testing.T, address, service string, row line, caller string) stri
 			return "by gRPC: " + answer
 		}
 	}
-	if row.cells[caller] == "y" && caller != "person" { // a service may not say that it calls for one that is let in
+	if row.cells[caller] == "y" && caller != "person" { // a service cannot call on behalf of a permitted one
 		_, answer := refusal(ctx, connection, row.name, []string{"authorization", token(t, "search", service, caller)})
 		if !strings.HasPrefix(answer, codes.Unauthenticated.String()) {
 			return "by search on behalf of it: " + answer
@@ -97,12 +98,13 @@ func byGRPC(t *testing.T, address, service string, row line, caller string) stri
 	return ""
 }
 
-// refusal reports whether the contract refuses the caller; what the service says of the request itself does not count.
+// refusal reports whether the contract refuses the caller. Other errors, such as those of an invalid request, do not
+// count.
 func refusal(ctx context.Context, c *grpc.ClientConn, method string, header []string) (refused bool, answer string) {
 	ctx = metadata.AppendToOutgoingContext(ctx, header...)
 	stream, err := c.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/"+method)
 	if err == nil {
-		_ = stream.SendMsg(&emptypb.Empty{}) // the answer tells
+		_ = stream.SendMsg(&emptypb.Empty{}) // RecvMsg returns the error
 		_ = stream.CloseSend()
 		err = stream.RecvMsg(&emptypb.Empty{})
 	}
@@ -111,7 +113,7 @@ func refusal(ctx context.Context, c *grpc.ClientConn, method string, header []st
 	return code == codes.PermissionDenied && !listed, fmt.Sprint(code, " ", text)
 }
 
-// byGateway calls the method's operations on the internal listener.
+// byGateway calls the method's operations on the internal listener and returns the difference from the table, or "".
 func byGateway(t *testing.T, operations []string, service string, row line, caller string) string {
 	if caller == "person" {
 		return ""
@@ -125,7 +127,7 @@ func byGateway(t *testing.T, operations []string, service string, row line, call
 	return ""
 }
 
-// refusedInside sends what the internal listener refuses whatever the operation.
+// refusedInside sends requests with credentials that the internal listener refuses for every operation.
 func refusedInside(t *testing.T, operation string) {
 	t.Helper()
 	internal := []string{"True"}
@@ -141,7 +143,7 @@ func refusedInside(t *testing.T, operation string) {
 	}
 }
 
-// inside asks the internal listener for nothing that exists.
+// inside sends a request about a nonexistent object to the internal listener.
 func inside(t *testing.T, operation string, header http.Header) (int, string) {
 	method, path, _ := strings.Cut(operation, " ")
 	body := "{}"

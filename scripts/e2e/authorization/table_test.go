@@ -15,7 +15,7 @@ var services string
 //go:embed names.txt
 var names string
 
-// letters are those of the legends.
+// letters are the letters that the legends explain.
 const letters = "y.01349-"
 
 // line is a row of an authorization table: an operation or RPC, and the expected outcomes by column.
@@ -24,14 +24,16 @@ type line struct {
 	cells map[string]string
 }
 
-// peopleTable is the table of operations and logins. Names are a method, a path and, after #, a variant of the request.
+// peopleTable returns the table of operations and logins. A name is a method, a path and, after #, a variant of the
+// request.
 func peopleTable() ([]line, []string, error) { return parse(people, 2) }
 
-// servicesTable is the table of gRPC methods and calling services. Names are lab.search.v1.SearchService/SearchUsers.
+// servicesTable returns the table of gRPC methods and calling services. A name has the form
+// lab.search.v1.SearchService/SearchUsers.
 func servicesTable() ([]line, []string, error) { return parse(services, 1) }
 
-// parse reads the lines after the legend. The first names the columns. Every other line is a heading, which ends with a
-// dot or has words after one, or a name of nameWords words with a cell for each column.
+// parse reads the lines after the legend. The first one names the columns. Every other line is a heading, whose first
+// word ends with a dot, or a name of nameWords words with a cell for each column.
 func parse(text string, nameWords int) (rows []line, columns []string, err error) {
 	prefix := ""
 	for written := range strings.Lines(text) {
@@ -59,7 +61,7 @@ func parse(text string, nameWords int) (rows []line, columns []string, err error
 	return rows, columns, nil
 }
 
-// letters are the cell's letters, one for each owner of what the row asks for.
+// letters returns the letters of a cell, one for each owner.
 func (r line) letters(column string) string {
 	cell, owners := r.cells[column], ""
 	for _, c := range r.cells {

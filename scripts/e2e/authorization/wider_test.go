@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// TestNoCellBecomesWiderWhileThingsBreak sends what the table refuses, and the lists, while services die and engines
-// freeze: requests may fail in other ways than at rest, but nothing is answered that was refused, and no one is shown more.
+// TestNoCellBecomesWiderWhileThingsBreak sends the requests that the table refuses, and the lists, while services die
+// and engines freeze. Requests may fail in other ways than usual, but a refused one must not succeed, and a list must
+// not show more.
 func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
 	rows, columns, err := peopleTable()
 	if err != nil {
@@ -32,7 +33,7 @@ func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
 	go func() { repaired <- breakInTurns(ctx, &faults) }()
 	var wider []string
 	rounds, parts := 0, int64(len(platform.Endpoints.Commands))
-	for ; faults.Load() < parts && len(repaired) == 0; rounds++ { // until each part was broken once
+	for ; faults.Load() < parts && len(repaired) == 0; rounds++ { // until each part has failed once
 		wider = append(wider, each(cells, func(c cell) string {
 			status, body := c.send(t)
 			if status == 0 || status >= http.StatusInternalServerError {
@@ -55,7 +56,7 @@ func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
 	}
 }
 
-// refused reports whether the table lets no one have an answer of this cell.
+// refused reports whether the table refuses this request.
 func (c cell) refused() bool { return strings.ContainsAny(c.letters[:1], "01349") }
 
 func (c cell) widerBy(status int, body string) string {
@@ -73,7 +74,7 @@ func (c cell) widerBy(status int, body string) string {
 	return ""
 }
 
-// breakInTurns kills a service and freezes an engine again and again, each for a second or two, until ctx ends.
+// breakInTurns kills services and freezes engines one by one, each for one and a half seconds, until ctx ends.
 func breakInTurns(ctx context.Context, faults *atomic.Int64) error {
 	names := slices.Sorted(maps.Keys(platform.Endpoints.Commands))
 	for n := 0; ctx.Err() == nil; n++ {
@@ -87,7 +88,7 @@ func breakInTurns(ctx context.Context, faults *atomic.Int64) error {
 		if err := begin(); err != nil {
 			return err
 		}
-		select { // fixed also when it is over
+		select { // the part is restored even if ctx has ended
 		case <-ctx.Done():
 		case <-time.After(1500 * time.Millisecond):
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
-const startTimeout = 10 * time.Minute // a first build included
+const startTimeout = 10 * time.Minute // including a first build
 
 //go:embed bundle.json
 var bundle string
@@ -28,24 +28,25 @@ var staff string
 //go:embed logins.json
 var logins string
 
-// owner is whom something belongs to, and the number of what belongs to them.
+// owner is a set of owners (laboratory, organization, doctor and so on), with the numbers of objects that belong to
+// them.
 type owner struct {
 	n, patient, lab, org, cc, branch, doctor, test, index, user, template int
 	value, word, job                                                      string
-	open                                                                  bool // its report has an open editing session
+	open                                                                  bool // the report has an open editing session
 }
 
-// owners of the table's letters: two of one laboratory, one of another.
+// owners are the three owners of a cell's letters: two of one laboratory, and one of another.
 var owners = []owner{
 	{n: 5_000_001, patient: 5_000_001, lab: 12, org: 45, cc: 21, branch: 3, doctor: 9301, test: 55, index: 1, value: "5.9", user: 9103, template: 1, word: "Anilcanary", open: true},
 	{n: 5_000_002, patient: 5_000_002, lab: 12, org: 46, cc: 22, branch: 5, doctor: 9302, test: 66, index: 2, value: "7.1", user: 9103, template: 1, word: "Balacanary", open: true},
 	{n: 5_000_003, patient: 5_000_003, lab: 13, org: 55, cc: 31, branch: 9, doctor: 9311, test: 155, index: 1, value: "5.9", user: 9112, template: 3, word: "Chitracanary", open: true},
 }
 
-// endedSession is added to a report's number: the number of an editing session of it that has ended.
+// endedSession plus a report's number is the number of an ended editing session of that report.
 const endedSession = 1_000_000
 
-// fill replaces the names in braces.
+// fill replaces names in braces by values of the owner.
 func (o owner) fill(text string) string {
 	opened := 0
 	if o.open {
@@ -66,7 +67,7 @@ func (o owner) fill(text string) string {
 	return text
 }
 
-// platform is the stack of this test binary.
+// platform is the running platform of this test binary.
 var platform *sandbox.Sandbox
 
 func withPipeline() bool { return os.Getenv("LAB_PIPELINE") != "off" }
@@ -89,7 +90,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// apply writes the staff, their sessions and everything that belongs to the given owners.
+// apply writes the staff, their sessions, and the objects of the given owners.
 func apply(t *testing.T, all []owner) {
 	t.Helper()
 	tables := map[string][]json.RawMessage{}
@@ -125,7 +126,7 @@ func add(t *testing.T, tables map[string][]json.RawMessage, text string) {
 	}
 }
 
-// credential returns the header with which a login asks for what belongs to o.
+// credential returns the headers with which a login requests an object of o.
 func credential(t *testing.T, login string, o owner) http.Header {
 	t.Helper()
 	header := http.Header{}
@@ -165,7 +166,7 @@ func credential(t *testing.T, login string, o owner) http.Header {
 	return header
 }
 
-// claimsOf are the fields of a login's session, which are also the claims of its tokens.
+// claimsOf returns the fields of a login's session, which are also the claims of its tokens.
 func claimsOf(t *testing.T, login string) map[string]any {
 	t.Helper()
 	var all []map[string]any

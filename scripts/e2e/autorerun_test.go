@@ -12,7 +12,7 @@ import (
 
 const lowHaemoglobin = `{"device_data":[{"index":1,"value":"5.9"},{"index":2,"value":"4.7"}]}`
 
-// TestAnInstrumentsValuesBecomeARerunRequest is the walk of the README.
+// TestAnInstrumentsValuesBecomeARerunRequest follows the walk-through of the README.
 func TestAnInstrumentsValuesBecomeARerunRequest(t *testing.T) {
 	t.Parallel()
 	const id = 97001
@@ -57,7 +57,7 @@ func TestAnInstrumentsValuesBecomeARerunRequest(t *testing.T) {
 	})
 }
 
-// outboxJob waits until the outbox shows a webhook to a URL that ends in suffix and returns its job's id.
+// outboxJob waits until the outbox page shows a webhook to a URL with this suffix, and returns its job's id.
 func outboxJob(t *testing.T, suffix string) (id string) {
 	t.Helper()
 	await.Nil(t, "the outbox message to "+suffix, func() error {

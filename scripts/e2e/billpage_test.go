@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBillPageBeginsWithTheBillsOfToday is a cashier's morning: no bill is typed, the list has today's, a click opens one, and it
-// leaves the list with its split.
+// TestBillPageBeginsWithTheBillsOfToday uses the page as a cashier does in the morning. No bill number is typed: the
+// list has today's bills, a click opens one, and after its split it is no longer listed.
 func TestBillPageBeginsWithTheBillsOfToday(t *testing.T) {
 	const id = 91081
 	session := editor(t, 12)
@@ -49,7 +49,8 @@ func TestBillPageBeginsWithTheBillsOfToday(t *testing.T) {
 	}
 }
 
-// TestBillPageGoesBackToTheBillBefore types one bill after the other; Back shows the first one again, and does not leave the page.
+// TestBillPageGoesBackToTheBillBefore opens two bills in turn. Back must show the first one again without leaving the
+// page.
 func TestBillPageGoesBackToTheBillBefore(t *testing.T) {
 	const first, second = 91084, 91085
 	session := editor(t, 12)
@@ -68,8 +69,8 @@ func TestBillPageGoesBackToTheBillBefore(t *testing.T) {
 	p.Await("the first bill again", shows(first))
 }
 
-// TestBillPageChoosesFromTwoHundredTests filters, chooses all that are shown, sees the sum, and can press the button without
-// scrolling.
+// TestBillPageChoosesFromTwoHundredTests filters the tests, selects all shown ones, sees their sum, and reaches the
+// button without scrolling.
 func TestBillPageChoosesFromTwoHundredTests(t *testing.T) {
 	const id, tests = 91082, 200
 	var rows, names []string
@@ -100,8 +101,9 @@ func TestBillPageChoosesFromTwoHundredTests(t *testing.T) {
 	p.Await("the new bill", `document.getElementById("state").textContent.includes("was created: ₹560.00")`)
 }
 
-// TestBillPageShowsABillBeyondJSONNumbers splits a bill of which the new one gets an id above 2^53: the response has it as text,
-// and the page shows and undoes the split. It runs alone: all new bills would get such ids.
+// TestBillPageShowsABillBeyondJSONNumbers splits a bill while new bills get ids above 2^53. The response has the id as
+// text, and the page shows and undoes the split. The test is not parallel, because the bills of all tests would get
+// such ids.
 func TestBillPageShowsABillBeyondJSONNumbers(t *testing.T) {
 	const id = 91083
 	seedBill(t, id)
@@ -113,7 +115,7 @@ func TestBillPageShowsABillBeyondJSONNumbers(t *testing.T) {
 		}
 	}
 	exec("ALTER TABLE billing AUTO_INCREMENT = 9007199254740993")
-	defer func() { // lower again, and no bill is left that other tests would count from
+	defer func() { // resets the ids, and deletes the bills from which other tests would continue counting
 		exec("DELETE FROM bill_split_merge WHERE new_bill_id > 9007199254740992")
 		exec("DELETE FROM bill_split_audit WHERE new_bill_id > 9007199254740992")
 		exec("DELETE FROM billing WHERE id > 9007199254740992")

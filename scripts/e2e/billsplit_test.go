@@ -17,8 +17,8 @@ import (
 
 const splitPath = "/api-v3/finance/bill/split/"
 
-// seedBill makes the bill of the worked example for laboratory 12: tests id*10+1 to 3 of 400, 350 less 50, and 333.33, and
-// a child of the third. Each has a report.
+// seedBill creates a bill of laboratory 12, that of the documented example: tests id*10+1 to 3 of 400, 350 less 50, and
+// 333.33, and a child of the third. Each has a report.
 func seedBill(t *testing.T, id int, more ...string) {
 	t.Helper()
 	tests, reports := "", ""
@@ -28,14 +28,16 @@ func seedBill(t *testing.T, id int, more ...string) {
 		tests += fmt.Sprintf(`,{"id":%d,"billId_id":%d,"labId_id":12,"testId_id":55,%s}`, row, id, money)
 		reports += fmt.Sprintf(`,{"id":%d,"labId_id":12,"billId_id":%d,"billingInfoId_id":%d,"userDetailsId_id":501,"reportID_id":55}`, row, id, row)
 	}
-	// The first bill has the highest id and number of the laboratory: new bills get ones that no fixture of a test has.
+	// The first row has the highest id and bill number of the laboratory, so that new bills get values that no fixture of
+	// a test has.
 	applyFixture(t, fmt.Sprintf(`{"mysql":{"billing":[{"id":40000000,"labId_id":12,"labBillId":50000000,"userDetailsId_id":501},{"id":%d,"labId_id":12,"labBillId":%d,"orderNumber":"E2E-%d","userDetailsId_id":501,
 		"source":"Insurance","vat":"51.67","vat_percent":"5","TDSAmount":"10.00","co_pay_amount":"103.33","billConcession":"50.00",
 		"billTotalAmount":"1125.00","billAdditionalAmount":"50.00","patientPayableAmount":"103.33"}],"billingInfo":[%s],"labReportRelation":[%s]%s}}`,
 		id, id, id, tests[1:], reports[1:], strings.Join(more, "")))
 }
 
-// bills tells everything that a split changes of some bills: amounts, and where their tests and reports are.
+// bills returns everything that a split changes in some bills, as text: amounts, and the bills of their tests and
+// reports.
 func bills(t *testing.T, ids ...int) string {
 	t.Helper()
 	db := openMySQL(t)
@@ -112,7 +114,7 @@ func TestBillSplitDocumentedAnswers(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d with %s", s.name, got.status, got.body, s.status, s.want)
 		}
 	}
-	// Flags are taken as 1 and as text too, which the API document says once, for all.
+	// Flags may also be sent as 1 and as text. The API document states this in one place only.
 	if got := call(t, labSession, "POST", path, `{"test_ids":[910013],"is_validate":1,"is_calculate":"True"}`, conformance.Tolerated, "flags"); !strings.Contains(got.body, `"message":"Validation results only"`) {
 		t.Errorf("flags as a number and a text: %d %s", got.status, got.body)
 	}
@@ -132,7 +134,7 @@ func numbers(n int) string {
 	return strings.Join(list, ",")
 }
 
-// A bill is split twice and merged back twice: afterwards it is what it was.
+// A bill is split twice and merged twice. Afterwards it must equal the original.
 func TestBillSplitAndBack(t *testing.T) {
 	t.Parallel()
 	seedBill(t, 91101, `,"bill_attachment":[{"id":91101,"lab_id":12,"bill_id":91101,"category":"smart_report","file_path":"x"}]`)
@@ -193,7 +195,7 @@ func newBill(t *testing.T, a answer) int {
 	return int(data["new_bill"].(map[string]any)["id"].(float64))
 }
 
-// Every guarded table and every state refuses an execution; validation warns of it.
+// A split is refused for every guarded table and every state. Validation returns the same as a warning.
 func TestBillSplitRefusals(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ kind, fixture string }{
@@ -226,7 +228,7 @@ func TestBillSplitRefusals(t *testing.T) {
 	}
 }
 
-// Sixteen want the same test: one gets it, and anyone who repeats a request with its key gets the first answer.
+// Sixteen callers want to move the same test, and one succeeds. With an idempotency key, all get the same response.
 func TestBillSplitDoubleClicks(t *testing.T) {
 	t.Parallel()
 	first := newIDs()
@@ -274,7 +276,8 @@ func TestBillSplitDoubleClicks(t *testing.T) {
 	}
 }
 
-// The process is killed three times while it splits: every bill is whole or split, and sums are what they were.
+// The process is killed three times while it splits bills. Every bill must be either unsplit or split completely, with
+// unchanged sums.
 func TestBillSplitSurvivesKill(t *testing.T) {
 	const count, first = 500, 92000
 	db := openMySQL(t)
@@ -284,7 +287,7 @@ func TestBillSplitSurvivesKill(t *testing.T) {
 		before := done
 		var some map[int]int
 		some, done = splitAll(t.Context(), first, count, func(n int) {
-			if n == before+count/5 { // those of before are answered again
+			if n == before+count/5 { // earlier splits succeed again by their key
 				if err := stack.Kill("billsplit"); err != nil {
 					t.Error(err)
 				}
@@ -326,14 +329,14 @@ func TestBillSplitSurvivesKill(t *testing.T) {
 		t.Errorf("%d were answered with success and %d are split", done, split)
 	}
 	t.Logf("answers %v; %d are split", statuses, split)
-	// Each repeats what it asked for, with its key: all are split once.
+	// Repeats every split with its key: then all bills are split exactly once.
 	splitAll(t.Context(), first, count, func(int) {})
 	if err := db.QueryRowContext(t.Context(), fmt.Sprintf("SELECT COUNT(*) FROM bill_split_audit WHERE parent_bill_id BETWEEN %d AND %d", first, first+count-1)).Scan(&split); err != nil || split != count {
 		t.Errorf("%d of %d are split after all: %v", split, count, err)
 	}
 }
 
-// seedMany makes bills of laboratory 900 with two tests of 100.02 and 150.00 and a tax of 50.01.
+// seedMany creates bills of laboratory 900 with two tests of 100.02 and 150.00 and a tax of 50.01.
 func seedMany(t *testing.T, first, count int) {
 	t.Helper()
 	var heads, tests, reports []string
@@ -346,7 +349,7 @@ func seedMany(t *testing.T, first, count int) {
 		"mysql":{"billing":[`+strings.Join(heads, ",")+`],"billingInfo":[`+strings.Join(tests, ",")+`],"labReportRelation":[`+strings.Join(reports, ",")+`]}}`)
 }
 
-// splitAll splits every bill from eight callers. after is told how many were answered with success.
+// splitAll splits every bill, with eight concurrent callers. It calls after with the number of successes so far.
 func splitAll(ctx context.Context, first, count int, after func(done int)) (statuses map[int]int, done int) {
 	statuses = map[int]int{}
 	var mu sync.Mutex

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// insured is an insured bill of laboratory 12 with its tests; the fields are those of the tables. Test n has the id of the bill
-// times ten plus n.
+// insured is an insured bill of laboratory 12 and its tests, each as the fields of its row. Test n has the id ten times
+// the bill's plus n.
 type insured struct {
 	id    int
 	bill  string
@@ -28,7 +28,7 @@ func (b insured) seed(t *testing.T) {
 		b.id, b.bill, strings.Join(rows, ",")))
 }
 
-// split moves the bill's first tests and returns the new bill.
+// split moves the tests with these numbers. It returns the response and the new bill's id.
 func (b insured) split(t *testing.T, tests ...int) (answer, int) {
 	t.Helper()
 	var ids []string
@@ -39,7 +39,7 @@ func (b insured) split(t *testing.T, tests ...int) (answer, int) {
 	return got, newBill(t, got)
 }
 
-// amounts are what a row of billing has: total, discount, co-pay, deductible and the patient's part.
+// amounts returns the sums of some rows of billing: total, discount, co-pay, deductible and the patient's part.
 func amounts(t *testing.T, where string) string {
 	t.Helper()
 	var text string
@@ -51,8 +51,8 @@ func amounts(t *testing.T, where string) string {
 	return text
 }
 
-// What the patient owes of an insured bill, and the discount of the bill, are neither lost nor made: on the preview, in the answer,
-// and in the rows of both bills; and the undoing brings everything back.
+// The patient's part of an insured bill and its discount must be distributed without a difference: in the preview, in
+// the response, and in the rows of both bills. Undoing the split restores all amounts.
 func TestBillSplitMovesWhatThePatientOwes(t *testing.T) {
 	t.Parallel()
 	const large, small = `"testAmount":"900.00"`, `"testAmount":"100.00"`
@@ -117,7 +117,7 @@ func TestBillSplitMovesWhatThePatientOwes(t *testing.T) {
 	}
 }
 
-// Four tests of 250 with a discount of 100 on the bill are 225 each, whatever the order in which they leave.
+// Four tests of 250 on a bill with a discount of 100 are 225 each, in whatever order they are moved.
 func TestBillSplitSharesADiscountThreeTimes(t *testing.T) {
 	t.Parallel()
 	test := `"testAmount":"250.00"`
@@ -134,8 +134,8 @@ func TestBillSplitSharesADiscountThreeTimes(t *testing.T) {
 	}
 }
 
-// The new bill is of the day of the split. It is undone while the same organization pays for it, and reports made meanwhile are
-// retired.
+// The new bill has the date of the split. The split can be undone while the same organization pays, and reports created
+// since are retired.
 func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 	t.Parallel()
 	b := insured{91430, `"billTotalAmount":"1000.00","billTime":"2026-03-30T12:30:00Z"`, []string{`"testAmount":"900.00"`, `"testAmount":"100.00"`}}
@@ -157,7 +157,7 @@ func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 		!strings.Contains(family.body, `"bill_time":`+march+`,"original_bill_time":null`) {
 		t.Errorf("%s, want the original's time %s, twice", family.body, march)
 	}
-	attachment(914302, b.id, 1) // of the remaining part
+	attachment(914302, b.id, 1) // belongs to the remaining part
 	merge := func() answer { return call(t, labSession, "POST", fmt.Sprint(splitPath, id, "/merge"), "") }
 	for _, change := range []string{"orgId_id = 46", "source = 'Self Pay'", "orgId_id = NULL", "userDetailsId_id = 502"} {
 		execSQL(t, "UPDATE billing SET "+change+" WHERE id = ?", id)
@@ -166,7 +166,7 @@ func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 		}
 		execSQL(t, "UPDATE billing SET orgId_id = 45, source = 'Org Pay', userDetailsId_id = 501 WHERE id = ?", id)
 	}
-	execSQL(t, "UPDATE billing SET docId_id = 301 WHERE id = ?", id) // another touch
+	execSQL(t, "UPDATE billing SET docId_id = 301 WHERE id = ?", id) // another change
 	if got := merge(); got.status != http.StatusOK {
 		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
@@ -177,7 +177,7 @@ func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 	}
 }
 
-// What a person should know about a split does not stop it.
+// Notes about a split for the user do not prevent it.
 func TestBillSplitNotes(t *testing.T) {
 	t.Parallel()
 	b := insured{91440, `"billTotalAmount":"950.00"`, []string{`"testAmount":"900.00"`, `"testAmount":"-50.00"`, `"testAmount":"100.00","refunded":1`}}

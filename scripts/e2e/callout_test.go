@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// newCriticalBill seeds a bill of laboratory 12 with three reports whose ids follow the bill's: electrolytes with a
+// newCriticalBill seeds a bill of laboratory 12 with three reports, whose ids follow the bill's: electrolytes with a
 // critical potassium (department 5), a blood count with a critical haemoglobin (department 4), and a normal glucose.
 func newCriticalBill(t *testing.T, bill, potassiumStatus, countStatus int) {
 	t.Helper()
@@ -38,7 +38,7 @@ func records(t *testing.T, session string, bill int) map[string]any {
 	return got.json(t)
 }
 
-// states returns the listed reports as "id state".
+// states returns the reports that a worklist contains, as "id state".
 func states(t *testing.T, session string, bill int) (list []string) {
 	t.Helper()
 	for _, r := range records(t, session, bill)["reports"].([]any) {
@@ -58,7 +58,7 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 971000, 1, 1)
 	const save = "/report/971000/critical/callout"
-	// A call counts only for values that are not newer than it, so it is made after the fixture.
+	// A call does not count for values that are newer than it, so its time is after the fixture.
 	told := time.Now().UTC().Format(time.RFC3339)
 	complete := func(id int) string {
 		return fmt.Sprintf(`{"is_draft":false,"lab_report_ids":[%d],"recipients":["Referral Doctor"],"communication_methods":["call"],"critical_callout_comment":"told","read_back":true,"notified_person":"Dr Rao","notified_at":%q}`, id, told)
@@ -132,7 +132,7 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 	}
 }
 
-// TestCalloutDepartments is the documented table of sessions, row by row.
+// TestCalloutDepartments checks every row of the documented table of sessions.
 func TestCalloutDepartments(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 972000, 1, 2)
@@ -149,14 +149,14 @@ func TestCalloutDepartments(t *testing.T) {
 		{"id":"callout-user-odd","session_type":"lab_user","lab_id":12,"lab_user_id":78,"department_data_type":7,"department_ids":[5]}]}`)
 	for session, want := range map[string][]string{
 		"callout-doctor-5":      {electrolytes},        // docType 0: the doctor's departments, not the session's
-		"callout-doctor-own":    {electrolytes, count}, // docType 2: bills of that doctor
+		"callout-doctor-own":    {electrolytes, count}, // docType 2: bills of this doctor
 		"callout-doctor-other":  nil,
 		"callout-doctor-odd":    nil,                   // another docType: as docType 2
 		"callout-doctor-none":   {electrolytes, count}, // no docType: as docType 2
 		"callout-user-4":        {count},               // departmentDataType 0: the session's list
-		"callout-user-empty":    nil,                   // an empty list is no report, not every report
+		"callout-user-empty":    nil,                   // an empty list means no reports, not all reports
 		"callout-user-relation": {count},               // departmentDataType 1: the user's departments, not the session's
-		"callout-user-odd":      {electrolytes},        // another departmentDataType: as 0
+		"callout-user-odd":      {electrolytes},        // other departmentDataType: as 0
 		"demo-support":          {electrolytes, count},
 	} {
 		if got := states(t, session, 972000); fmt.Sprint(got) != fmt.Sprint(want) {
@@ -165,7 +165,7 @@ func TestCalloutDepartments(t *testing.T) {
 	}
 }
 
-// TestCalloutFilters leaves out what the documented filters leave out.
+// TestCalloutFilters checks which reports the documented filters leave out.
 func TestCalloutFilters(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 973000, 0, 4)
@@ -187,18 +187,18 @@ func TestCalloutFilters(t *testing.T) {
 	if got := meta("demo-support"); got != `{"973001":{"b":2},"973002":{"a":1}}` {
 		t.Errorf("support sees of the draft: %s", got)
 	}
-	if got := meta("demo-lab-user-department"); got != `{"973002":{"a":1}}` { // department 4 alone
+	if got := meta("demo-lab-user-department"); got != `{"973002":{"a":1}}` { // department 4 only
 		t.Errorf("department 4 sees of the draft: %s", got)
 	}
-	if got := records(t, "demo-doctor", 973000)["attempted_callout"]; fmt.Sprint(got) != "map[]" { // department 5: no visible report
+	if got := records(t, "demo-doctor", 973000)["attempted_callout"]; fmt.Sprint(got) != "map[]" { // department 5: none
 		t.Errorf("department 5 sees of the draft: %v", got)
 	}
 }
 
-// TestCalloutLogsAreTheNewestThousandInOrder also passes broken metas.
+// TestCalloutLogsAreTheNewestThousandInOrder has entries of other categories and laboratories, and entries without a meta.
 func TestCalloutLogsAreTheNewestThousandInOrder(t *testing.T) {
 	t.Parallel()
-	var rows []string // without ids: services write into the same table meanwhile, and take the next id that is free
+	var rows []string // no ids: services insert into the table concurrently
 	for i := range 1005 {
 		rows = append(rows, fmt.Sprintf(`{"lab_id":12,"category":648,"labReportId":974001,"labUserName":"u","activityText":"n%d","meta":null,"activityDate":"2026-10-01T%02d:%02d:00Z"}`,
 			i, 1+i/60, i%60))
@@ -213,7 +213,7 @@ func TestCalloutLogsAreTheNewestThousandInOrder(t *testing.T) {
 	}
 }
 
-// TestCalloutOneOfTwoUsersWins: both complete the same report at once.
+// TestCalloutOneOfTwoUsersWins has two users complete the same report concurrently.
 func TestCalloutOneOfTwoUsersWins(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 975000, 1, 1)
@@ -249,8 +249,8 @@ func count(t *testing.T, query string) (n int) {
 	return n
 }
 
-// TestCalloutFromAnInstrumentToTheCall is the loop as far as it goes without notifications: an instrument's critical value
-// is confirmed, the report waits, and a callout ends the wait and the queue's job.
+// TestCalloutFromAnInstrumentToTheCall follows a critical result without its notifications: an instrument's critical
+// value is confirmed, the report waits on the board, and a callout ends the wait and cancels the job of the queue.
 func TestCalloutFromAnInstrumentToTheCall(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 976000, 0, 0)
@@ -276,7 +276,7 @@ func TestCalloutFromAnInstrumentToTheCall(t *testing.T) {
 	if n := count(t, "SELECT COUNT(*) FROM outbox_callout WHERE aggregate = 'bill:976000' AND kind = 'notifications.notify'"); n > 1 {
 		t.Errorf("%d notices", n)
 	}
-	again := evaluateBill(t, 976000) // the blood count was never evaluated
+	again := evaluateBill(t, 976000) // the blood count was not evaluated before
 	if again.status != http.StatusOK || !strings.Contains(again.body, `{"lab_report_id":976001,"criticalValues":"CALLOUT_PENDING"},{"lab_report_id":976002,"criticalValues":"CALLOUT_PENDING"},{"lab_report_id":976003,"criticalValues":"NORMAL"}`) {
 		t.Fatalf("evaluate: %d %s", again.status, again.body)
 	}

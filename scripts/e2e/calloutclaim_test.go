@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCalloutClaimsOverREST is "I am calling" with every documented status: claimed, refused to another person with the
-// name, taken over, given up.
+// TestCalloutClaimsOverREST checks "I am calling" with every documented status: claimed, refused to another user with
+// the name, taken over, given up.
 func TestCalloutClaimsOverREST(t *testing.T) {
 	t.Parallel()
 	const bill, report = 971500, 971501

@@ -6,8 +6,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// TestCalloutLedger plays stories of critical results through the real gateway: values, patients, bills and formats are
-// changed in the database, as the programs do that own them. Waits are shortened by making rows older.
+// TestCalloutLedger runs scenarios of critical results through the real gateway. Values, patients, bills and formats
+// are changed in the database, as the programs that own them do. Waits are shortened by making rows older.
 func TestCalloutLedger(t *testing.T) {
 	replaceUntilTheEnd(t, "callout", "CALLOUT_SWEEP_INTERVAL", "1s", "CALLOUT_SWEEP_SETTLED", "1s", "CALLOUT_REAP_INTERVAL", "1s")
 	seedLedgerLab(t)
@@ -29,7 +29,7 @@ func TestCalloutLedger(t *testing.T) {
 	} {
 		t.Run(one.name, one.play)
 	}
-	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE labId_id = 41") // no deadline comes during another test
+	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE labId_id = 41") // ends all waits
 	await.True(t, "no report waits and no message is left", func() bool {
 		return count(t, "SELECT COUNT(*) FROM callout_episode WHERE lab_id = 41 AND open_report_id IS NOT NULL")+
 			count(t, "SELECT COUNT(*) FROM outbox_callout") == 0

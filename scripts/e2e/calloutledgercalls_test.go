@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// second seeds another report on the bill.
+// second seeds another report on the same bill.
 func (s story) second(value string) story {
 	s.Helper()
 	next := unseeded(s.T)
@@ -19,7 +19,7 @@ func (s story) second(value string) story {
 	return next
 }
 
-// attempts returns the comments of the bill's attempts by report, and the comment of the newest.
+// attempts returns the comments of the bill's attempts by report, and the comment of the newest attempt.
 func (s story) attempts(bill int) (byReport map[int]string, newest string) {
 	s.Helper()
 	var records struct {
@@ -74,7 +74,7 @@ func ledgerAttemptsOfOneBill(t *testing.T) {
 		t.Errorf("after the call of one: attempts %v, newest %q", by, newest)
 	}
 
-	target := unseeded(t) // a split moves the attempted report
+	target := unseeded(t) // a split moves the report with the attempt
 	target.patient = both.patient
 	target.seed("4.1")
 	execSQL(t, "UPDATE labReportRelation SET billId_id = ? WHERE id = ?", target.bill, other.report)
@@ -99,7 +99,7 @@ func ledgerAnotherAudience(t *testing.T) {
 	}
 	s.once()
 
-	paid := fresh(t, "7.9") // without an organization, and with another doctor today
+	paid := fresh(t, "7.9") // the bill has no organization and another doctor now
 	execSQL(t, "UPDATE billing SET orgId_id = NULL WHERE id = ?", paid.bill)
 	paid.called()
 	execSQL(t, "UPDATE billing SET docId_id = 4192 WHERE id = ?", paid.bill)
@@ -107,7 +107,7 @@ func ledgerAnotherAudience(t *testing.T) {
 	paid.inbox(drNorth, withdrawnTitle, correctedTitle)
 	paid.inbox(drSouth, correctedTitle)
 
-	same := fresh(t, "7.9") // the doctor stays
+	same := fresh(t, "7.9") // the doctor stays the same
 	same.called()
 	execSQL(t, "UPDATE billing SET orgId_id = 4146 WHERE id = ?", same.bill)
 	same.becomes("4.2")
@@ -126,7 +126,7 @@ func ledgerAnotherAudience(t *testing.T) {
 	}
 }
 
-// once wants one correction that tells the laboratory's devices.
+// once expects exactly one correction that is sent to the laboratory's devices.
 func (s story) once() {
 	s.Helper()
 	loud := count(s.T, fmt.Sprintf("SELECT COUNT(*) FROM Notifications WHERE lab_id = 41 AND JSON_VALUE(context, '$.lrr_id') = %d AND"+
@@ -194,7 +194,7 @@ func ledgerTestWithoutDepartment(t *testing.T) {
 	hidden.refused(http.StatusBadRequest, `"communication_methods":["call"],"read_back":true,"notified_person":"Dr Anand"`)
 }
 
-// elsewhere completes the report as another program does, with its own shape of JSON.
+// elsewhere completes the report as another program would, with another form of JSON.
 func (s story) elsewhere() {
 	s.Helper()
 	execSQL(s.T, "INSERT INTO CriticalCallout (lab_id, bill_id, lab_report_id, org_id, referral_doc_id, user_details_id, critical_values_meta,"+

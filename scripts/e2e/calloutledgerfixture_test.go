@@ -11,8 +11,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// A laboratory of its own, so that its settings, ranges and board are no other test's. Potassium (index 2 of ledgerTest) is critical
-// below 2.5 and above 6.5; bilirubin is critical for newborns alone; a culture has texts.
+// The scenarios have a laboratory of their own, so that other tests do not affect its settings, ranges and board.
+// Potassium (index 2 of ledgerTest) is critical below 2.5 and above 6.5. Bilirubin is critical for newborns only.
+// Results of a culture are texts.
 const (
 	ledgerTest, ledgerBilirubin, ledgerCulture, ledgerOtherTest = 4166, 4161, 4168, 4167
 	ledgerNoDepartment, ledgerForeignDepartment                 = 4198, 4199
@@ -20,7 +21,7 @@ const (
 	inNorth, inSouth, drNorth, drSouth                          = "ledger-north", "ledger-south", "ledger-dr-north", "ledger-dr-south"
 	noticeTitle, correctedTitle                                 = "Critical report", "A critical result was corrected"
 	overdueTitle, unclearTitle                                  = "Critical result waits for a call", "A value may be critical"
-	withdrawnTitle                                              = "Withdrawn: " + noticeTitle // of an unread one
+	withdrawnTitle                                              = "Withdrawn: " + noticeTitle // notice was unread
 	unconfirmedTitle                                            = "A critical rerun value waits"
 )
 
@@ -63,24 +64,24 @@ func seedLedgerLab(t *testing.T) {
 		{"id":"ledger-dr-south","session_type":"doctor","lab_id":41,"doctor_id":4192,"doc_type":2,"full_name":"Dr Bose"}]}`)
 }
 
-// story is one report of a story: a patient, a bill of the north hospital, and a report of ledgerTest.
+// story is one report of a scenario: a patient, a bill of the north hospital, and a report of ledgerTest.
 type story struct {
 	*testing.T
 	patient, bill, report, test int
 }
 
-// ledgerStories counts the reports of all stories, from which their numbers follow.
+// ledgerStories counts the reports of all scenarios. Ids are derived from it.
 var ledgerStories int
 
-// fresh seeds a report with a value of a patient of its own and has it evaluated.
+// fresh seeds a report of a new patient with a value, evaluates it, and waits until its notice is delivered.
 func fresh(t *testing.T, value string) story {
 	t.Helper()
 	s := judged(t, value)
-	s.delivered() // a call that comes first would stop the notice
+	s.delivered() // an earlier call would stop the notice
 	return s
 }
 
-// judged returns a report whose notice may still be in the outbox.
+// judged is like fresh, but the notice may still be in the outbox.
 func judged(t *testing.T, value string) story {
 	t.Helper()
 	s := unseeded(t)
@@ -95,7 +96,7 @@ func unseeded(t *testing.T) story {
 	return story{t, n, n, n + 1, ledgerTest}
 }
 
-// seed writes the rows as the core does.
+// seed inserts the rows as the core does.
 func (s story) seed(value string) {
 	s.Helper()
 	applyFixture(s.T, fmt.Sprintf(`{"mysql":{
@@ -109,7 +110,7 @@ func (s story) seed(value string) {
 		s.report, s.report, map[int]string{ledgerTest: "Potassium", ledgerOtherTest: "Potassium", ledgerBilirubin: "Bilirubin", ledgerCulture: "Culture"}[s.test], value)
 }
 
-// of seeds another report of the same patient, and has it evaluated.
+// again seeds and evaluates another report of the same patient.
 func (s story) again(value string) story {
 	s.Helper()
 	next := unseeded(s.T)
@@ -119,14 +120,14 @@ func (s story) again(value string) story {
 	return next
 }
 
-// value changes the value as a save of the core does, without an evaluation.
+// value changes the value as the core does, without an evaluation.
 func (s story) value(value string) {
 	s.Helper()
 	execSQL(s.T, "UPDATE reportValues SET value = ? WHERE labReportId_id = ? AND `index` = 2", value, s.report)
 	execSQL(s.T, "UPDATE labReportRelation SET updatedOn = NOW(6) WHERE id = ?", s.report)
 }
 
-// becomes changes the value and has the report evaluated.
+// becomes changes the value and evaluates the bill.
 func (s story) becomes(value string) {
 	s.Helper()
 	s.value(value)
@@ -151,7 +152,7 @@ func (s story) toSouth() {
 	execSQL(s.T, "UPDATE labReportRelation SET orgId_id = 4146, docForId_id = 4192 WHERE id = ?", s.report)
 }
 
-// save posts a callout about the report; fields are added to the body.
+// save posts a callout about the report. fields are additional members of the body.
 func (s story) save(fields string) answer {
 	s.Helper()
 	return call(s.T, ledgerUser, "POST", fmt.Sprintf("/report/%d/critical/callout", s.bill), fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["Referral Doctor"],%s}`, s.report, fields))
@@ -176,7 +177,7 @@ func (s story) refused(status int, fields string) {
 	}
 }
 
-// state returns the state that the report's row has.
+// state returns the state in the report's row.
 func (s story) state() int {
 	return count(s.T, fmt.Sprintf("SELECT criticalValues FROM labReportRelation WHERE id = %d", s.report))
 }
@@ -200,7 +201,7 @@ func (s story) awaits(what string, state int) {
 	})
 }
 
-// logs returns the history, the oldest first.
+// logs returns the texts of the report's history, the oldest first.
 func (s story) logs() (texts []string) {
 	s.Helper()
 	for _, e := range s.entries() {
@@ -219,7 +220,7 @@ func (s story) entries() []logEntry {
 	return history.Logs
 }
 
-// logged wants an entry of the history with a part of its text and the fields in its meta.
+// logged expects an entry of the history that contains part and has these fields in its meta.
 func (s story) logged(part string, meta map[string]any) {
 	s.Helper()
 	for _, e := range s.entries() {
@@ -234,7 +235,7 @@ func (s story) logged(part string, meta map[string]any) {
 	s.Errorf("report %d: the history has no entry %q with %v: %v", s.report, part, meta, s.entries())
 }
 
-// delivered waits until every message about the bill is delivered.
+// delivered waits until every outbox message about the bill is delivered.
 func (s story) delivered() {
 	s.Helper()
 	await.True(s.T, "the messages are delivered", func() bool {
@@ -242,7 +243,7 @@ func (s story) delivered() {
 	})
 }
 
-// inbox wants the titles of a login's notifications about the report, the oldest first.
+// inbox expects these titles of a login's notifications about the report, the oldest first.
 func (s story) inbox(session string, titles ...string) {
 	s.Helper()
 	s.delivered()
@@ -267,7 +268,7 @@ func (s story) titles(session string) (titles []string) {
 	return titles
 }
 
-// reads has a login read everything about the report.
+// reads marks all notifications about the report as read, in a login's inbox.
 func (s story) reads(session string) {
 	s.Helper()
 	s.delivered()
@@ -280,7 +281,7 @@ func (s story) reads(session string) {
 	}
 }
 
-// boardEntry is a report on any list of the board.
+// boardEntry is a report in any list of the board.
 type boardEntry struct {
 	Report      int      `json:"lab_report_id"`
 	Org         string   `json:"org_name"`
@@ -297,7 +298,7 @@ type boardEntry struct {
 	} `json:"critical_parameters"`
 }
 
-// ledgerBoard is the board as a login sees it.
+// ledgerBoard is the worklist of a login.
 type ledgerBoard struct {
 	Open, Unclear, Corrected, Unconfirmed []boardEntry
 	Elsewhere                             int
@@ -322,7 +323,7 @@ func (s story) find(list []boardEntry) *boardEntry {
 	return nil
 }
 
-// onBoard wants the report on these lists of the board, and on no other.
+// onBoard expects the report in exactly these lists of the board.
 func (s story) onBoard(lists ...string) {
 	s.Helper()
 	b := boardOf(s.T, ledgerUser)
@@ -333,7 +334,7 @@ func (s story) onBoard(lists ...string) {
 	}
 }
 
-// opened returns the report as it waits on the board.
+// opened returns the report's entry in the list of open results. Its absence fails the test.
 func (s story) opened() boardEntry {
 	s.Helper()
 	if e := s.find(boardOf(s.T, ledgerUser).Open); e != nil {
@@ -343,7 +344,7 @@ func (s story) opened() boardEntry {
 	return boardEntry{}
 }
 
-// older makes everything that is known of the report older.
+// older moves all stored times of the report into the past.
 func (s story) older(minutes int) {
 	s.Helper()
 	ms := minutes * 60_000
@@ -353,8 +354,8 @@ func (s story) older(minutes int) {
 	execSQL(s.T, "UPDATE callout_unconfirmed SET received_at = received_at - ? WHERE lab_report_id = ?", ms*1000, s.report)
 }
 
-// reaped waits for a complete pass of the reaper that begins now: the second of two reports that are due in turn is
-// escalated in a later pass than the first.
+// reaped waits until the reaper has completed a pass that begins after the call. For that it escalates two reports in
+// turn, because the second escalation belongs to a later pass than the first.
 func reaped(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -365,7 +366,7 @@ func reaped(t *testing.T) {
 	}
 }
 
-// ledgerSettings changes the laboratory's settings, and returns the function that resets them.
+// ledgerSettings changes the laboratory's settings and returns a function that resets them.
 func ledgerSettings(t *testing.T, body string) (reset func()) {
 	t.Helper()
 	put := func(body string) {
@@ -377,7 +378,7 @@ func ledgerSettings(t *testing.T, body string) (reset func()) {
 	return func() { put(`{}`) }
 }
 
-// rerun asks for another measurement of potassium.
+// rerun requests another measurement of potassium, or continues it.
 func (s story) rerun(action, body string) {
 	s.Helper()
 	path := fmt.Sprintf("/api-v3/sample-rerun/%d/%s", s.report, action)

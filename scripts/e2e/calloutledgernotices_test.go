@@ -29,7 +29,7 @@ func ledgerNoticeThatWasRead(t *testing.T) {
 	unread.becomes("4.2")
 	unread.inbox(drNorth, withdrawnTitle)
 
-	two := fresh(t, "7.9") // one of two values is taken back
+	two := fresh(t, "7.9") // one of two critical values becomes normal
 	execSQL(t, "INSERT INTO reportValues (labReportId_id, reportForId_id, `index`, `order`, parameter_name, value) VALUES (?, ?, 1, 1, 'Sodium', '118')", two.report, two.report)
 	execSQL(t, "DELETE FROM callout_episode WHERE lab_report_id = ?", two.report)
 	execSQL(t, "DELETE FROM callout_statement WHERE lab_report_id = ?", two.report)
@@ -67,7 +67,7 @@ func ledgerWorseAfterTheLastEscalation(t *testing.T) {
 			t.Errorf("a worse value: %+v", e)
 		}
 		s.inbox(drNorth, noticeTitle, noticeTitle)
-		s.becomes("8.5") // a milder one is no news
+		s.becomes("8.5") // a milder value causes no notice
 		s.inbox(drNorth, noticeTitle, noticeTitle)
 	}
 }
@@ -115,7 +115,7 @@ func ledgerNoOneCanBeNotified(t *testing.T) {
 		t.Fatalf("subscribe: %d %s", got.status, got.body)
 	}
 	off("")
-	silent.inbox(drNorth, noticeTitle) // it was in the inbox all the time
+	silent.inbox(drNorth, noticeTitle) // it was in the inbox before
 	await.True(t, "no report is without notice", func() bool { return !swallowed.opened().NoticesOff && !silent.opened().NoticesOff })
 }
 
@@ -165,7 +165,7 @@ func ledgerShorterDeadline(t *testing.T) {
 	await.True(t, "it is due in five minutes", func() bool { return due() <= 5*time.Minute+time.Second })
 }
 
-// stopNotifications stops notifications until back is called.
+// stopNotifications stops the service until back is called.
 func stopNotifications(t *testing.T) (back func()) {
 	t.Helper()
 	if err := stack.Stop("notifications"); err != nil {

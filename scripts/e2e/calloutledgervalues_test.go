@@ -73,7 +73,7 @@ func ledgerSuppressedCall(t *testing.T) {
 }
 
 func ledgerTextOnNoList(t *testing.T) {
-	for _, text := range []string{"Positive for Gram-negative bacilli", "Growth of E. coli", "Postive", "+ve", "seven"} { //nolint:misspell // as people type
+	for _, text := range []string{"Positive for Gram-negative bacilli", "Growth of E. coli", "Postive", "+ve", "seven"} { //nolint:misspell // as typed
 		s := unseeded(t)
 		s.test = ledgerCulture
 		s.seed(text)
@@ -260,7 +260,7 @@ func ledgerValueBecomesUnreadable(t *testing.T) {
 	removed.judge()
 	removed.inbox(drNorth, withdrawnTitle, correctedTitle)
 
-	later, control := fresh(t, "7.9"), fresh(t, "4.1") // without a named evaluation: after three minutes
+	later, control := fresh(t, "7.9"), fresh(t, "4.1") // without an evaluation request: found after three minutes
 	later.called()
 	later.older(10)
 	execSQL(t, "UPDATE reportValues SET value = 'Haemolysed' WHERE labReportId_id = ?", later.report)

@@ -8,7 +8,7 @@ import (
 
 const calloutLivePath = "/operation/critical-callout/live"
 
-// wantOpen skips until a worklist of the stream has the report, or has it no more.
+// wantOpen skips events until a worklist has the report, or, if listed is false, lacks it.
 func (s *eventStream) wantOpen(report int, listed bool) {
 	s.t.Helper()
 	for {
@@ -23,7 +23,8 @@ func (s *eventStream) wantOpen(report int, listed bool) {
 	}
 }
 
-// TestCalloutLive is the stream under the board: a result comes, is called out, and goes; another laboratory hears nothing.
+// TestCalloutLive follows the event stream of the board: a result appears, is called, and disappears. Another
+// laboratory gets no event.
 func TestCalloutLive(t *testing.T) {
 	t.Parallel()
 	board, alias, stranger := openStream(t, labSession, calloutLivePath, ""), openStream(t, labSession, "/api-v3"+calloutLivePath, ""),

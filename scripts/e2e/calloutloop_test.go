@@ -16,14 +16,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// hurry runs callout with short deadlines, and so many escalations of a report, until the test ends.
+// hurry runs callout with short deadlines, and with at most this many escalations per report, until the test ends.
 func hurry(t *testing.T, most string, more ...string) map[string]string {
 	t.Helper()
 	return replaceUntilTheEnd(t, "callout", append(more, "CALLOUT_ESCALATE_AFTER", "4s", "CALLOUT_ESCALATE_MOST", most,
 		"CALLOUT_REAP_INTERVAL", "3s")...)
 }
 
-// replaceUntilTheEnd runs a service with changed settings, names and values in turn, until the test ends.
+// replaceUntilTheEnd runs a service with changed settings until the test ends. settings alternates names and values.
 func replaceUntilTheEnd(t *testing.T, service string, settings ...string) (change map[string]string) {
 	t.Helper()
 	change = map[string]string{}
@@ -37,16 +37,17 @@ func replaceUntilTheEnd(t *testing.T, service string, settings ...string) (chang
 		startReached(t, service, change)
 	}
 	replace(change)
-	t.Cleanup(func() { replace(nil) }) // there again before the next test calls it
+	t.Cleanup(func() { replace(nil) }) // back before the next test calls it
 	return change
 }
 
-// reads are what a service answers with 200.
+// reads are paths to which the services respond with 200.
 var reads = map[string]string{
 	"callout": "/operation/critical-callout/settings", "notifications": notificationsPath + "all?limit=1", "rerun": "/api-v3/sample-rerun/7001",
 }
 
-// startReached starts a service and waits until the gateway has found it again: it may be ready a moment before.
+// startReached starts a service and waits until the gateway reaches it, which may be a moment after the service is
+// ready.
 func startReached(t *testing.T, service string, change map[string]string) {
 	t.Helper()
 	startReady(t, service, change)
@@ -55,7 +56,7 @@ func startReached(t *testing.T, service string, change map[string]string) {
 		return
 	}
 	await.Nil(t, service+" behind the gateway", func() error {
-		ctx := context.WithoutCancel(t.Context()) // at the end of a test, too
+		ctx := context.WithoutCancel(t.Context()) // not cancelled at the end of a test
 		got, err := send(ctx, stack.Endpoints.Gateway, labSession, "GET", path, "")
 		if err == nil && got.status != http.StatusOK {
 			err = fmt.Errorf("%d %s", got.status, got.body)
@@ -64,8 +65,8 @@ func startReached(t *testing.T, service string, change map[string]string) {
 	})
 }
 
-// insist repeats a request until it is answered with 200, or with 409: then an earlier one whose answer was lost did it.
-// It returns the id of the last.
+// insist repeats a request until its status is 200, or 409, which means that an earlier one whose response was lost
+// succeeded. It returns the id of the last request.
 func insist(t *testing.T, path, body string) (requestID string) {
 	t.Helper()
 	await.Nil(t, path, func() error {
@@ -79,8 +80,8 @@ func insist(t *testing.T, path, body string) (requestID string) {
 	return requestID
 }
 
-// criticalFromAnInstrument has an instrument report a critical potassium of a bill, and a person confirm it. It returns
-// the id of that request.
+// criticalFromAnInstrument makes an instrument report a critical potassium of a bill, and a user confirm it. It returns
+// the id of the confirming request.
 func criticalFromAnInstrument(t *testing.T, bill int) (confirmed string) {
 	t.Helper()
 	applyFixture(t, fmt.Sprintf(`{"mysql":{
@@ -94,13 +95,13 @@ func criticalFromAnInstrument(t *testing.T, bill int) (confirmed string) {
 	return insist(t, report+"confirm", fmt.Sprintf(`{"rerun_confirmed_data":[{"profileTestId":0,"value":"7.4","order":2,"index":2,"highlight":1,"automatedValue":1,"reportForId_id":%d,"parameter_name":"Potassium"}]}`, bill+1))
 }
 
-// logEntry is a line of a report's history.
+// logEntry is an entry of a report's history.
 type logEntry struct {
-	Meta map[string]any `json:"meta"` // read, not compared as text: MySQL keeps it in another order
+	Meta map[string]any `json:"meta"` // decoded, because MySQL stores JSON in another order
 	Text string         `json:"activityText"`
 }
 
-// callLog returns the entry of a report's history at a place, the zero entry behind its end.
+// callLog returns the entry at an index of a report's history, or the zero entry.
 func callLog(t *testing.T, report, at int) logEntry {
 	t.Helper()
 	got := call(t, labSession, "GET", fmt.Sprint("/report/bulk/critical-notification/logs?report_ids=", report), "")
@@ -114,7 +115,7 @@ func callLog(t *testing.T, report, at int) logEntry {
 	return history.Logs[at]
 }
 
-// noticesOf counts the notifications about a bill: of the result, and of its escalations.
+// noticesOf returns the number of notifications about a bill: of the result, and of its escalations.
 func noticesOf(t *testing.T, bill int) (first, escalations int) {
 	t.Helper()
 	const of = "SELECT COUNT(*) FROM Notifications WHERE lab_id = 12 AND notification_type_id = 2 AND JSON_VALUE(context, '$.bill_id') = %d AND JSON_VALUE(context, '$.escalation') %s 0"
@@ -132,7 +133,7 @@ func awaitNotices(t *testing.T, bill, wantFirst, wantEscalations int) {
 	})
 }
 
-// TestCalloutLoop is the whole critical loop on the real processes, with its timeline.
+// TestCalloutLoop runs a critical result through all its steps with real processes, and prints the times.
 func TestCalloutLoop(t *testing.T) {
 	hurry(t, "1")
 	const bill = 977000
@@ -189,8 +190,8 @@ func TestCalloutLoop(t *testing.T) {
 	}
 }
 
-// TestCalloutOfASecondResult is the story of a bill on the real processes: its potassium is escalated to the end, then its
-// haemoglobin turns critical and has a full run of its own; the potassium is called, and turns out wrong.
+// TestCalloutOfASecondResult is a scenario of one bill: its potassium is escalated to the end, then its haemoglobin
+// becomes critical and has all escalations of its own. The potassium is called, and turns out to be wrong.
 func TestCalloutOfASecondResult(t *testing.T) {
 	hurry(t, "1")
 	const bill = 977500
@@ -239,8 +240,8 @@ func TestCalloutOfASecondResult(t *testing.T) {
 	note("haemoglobin became unreadable, and its call is recorded")
 }
 
-// TestCalloutLoopSurvivesKills kills one of the four services or the database at a random moment of the loop, and starts it again. Each
-// critical result ends announced once and, as no one calls it, escalated twice.
+// TestCalloutLoopSurvivesKills kills one of the four services or the database at a random moment, and starts it again.
+// Each critical result must be announced once and, before it is called, escalated twice.
 func TestCalloutLoopSurvivesKills(t *testing.T) {
 	runs := 5
 	if os.Getenv("LAB_LONG_TESTS") != "" {
@@ -257,7 +258,7 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 		case "callout":
 			env = change
 		case "mysql":
-			moment += time.Second // the fixture is stored then
+			moment += time.Second // by then the fixture is stored
 		}
 		restarted := make(chan error, 1)
 		time.AfterFunc(moment, func() {
@@ -276,8 +277,8 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 	}
 }
 
-// engineLinks starts the services of the loop again, each with a link to the engine that holds its state. It returns the
-// links by service.
+// engineLinks starts the four services again, each with a link to the engine that holds its state. It returns the links
+// by service.
 func engineLinks(t *testing.T) map[string]*netfault.Link {
 	t.Helper()
 	links := map[string]*netfault.Link{}
@@ -295,9 +296,9 @@ func engineLinks(t *testing.T) map[string]*netfault.Link {
 	return links
 }
 
-// TestCalloutLoopSurvivesSilence: the network between one of the four services and the engine that holds its state says
-// nothing for some seconds of the loop, and then continues as if nothing had been. Each critical result ends announced once
-// and escalated twice, and is called.
+// TestCalloutLoopSurvivesSilence makes the network between one of the four services and the engine with its state
+// silent for some seconds; then it delivers everything. Each critical result must be announced once, escalated twice,
+// and called.
 func TestCalloutLoopSurvivesSilence(t *testing.T) {
 	runs := 4
 	if os.Getenv("LAB_LONG_TESTS") != "" {
@@ -325,7 +326,8 @@ func TestCalloutLoopSurvivesSilence(t *testing.T) {
 	}
 }
 
-// calledAfterTwoEscalations calls a result out after it was announced once and escalated twice, and prints so.
+// calledAfterTwoEscalations waits for the notice and both escalations, records a call, and checks that nothing happened
+// twice.
 func calledAfterTwoEscalations(t *testing.T, bill int, what string) {
 	t.Helper()
 	escalations := func(level int) int {
@@ -338,7 +340,7 @@ func calledAfterTwoEscalations(t *testing.T, bill int, what string) {
 		return count(t, fmt.Sprintf("SELECT COUNT(*) FROM callout_escalation WHERE bill_id = %d AND job_id = ''", bill)) == 1
 	})
 	first, all := noticesOf(t, bill)
-	// The notice of the first escalation is not sent when it was delayed until the second one.
+	// The notice of the first escalation is not sent if it is delayed until the second one.
 	if one, two := escalations(1), escalations(2); first != 1 || one > 1 || two != 1 || all != one+two {
 		t.Fatalf("%s: %d notices, %d first and %d second of %d escalations", what, first, one, two, all)
 	}

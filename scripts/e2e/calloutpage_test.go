@@ -12,7 +12,7 @@ import (
 
 const boardCard = `document.querySelector('[data-report="%d"]')`
 
-// board gives the tab a session and loads the page again.
+// board logs the tab in with a session and loads the page again.
 func (p page) board(session string) {
 	p.T.Helper()
 	p.login(session)
@@ -20,8 +20,8 @@ func (p page) board(session string) {
 	p.Await("the board of "+session, `document.getElementById("state").textContent.startsWith("Up to date")`)
 }
 
-// cutOff takes the edge away: the board reports it, and shows afterwards what came meanwhile. The developer tools' offline mode
-// would not close an open stream.
+// cutOff stops the gateway. The board reports the lost connection, and afterwards shows the results detected meanwhile.
+// The browser's offline mode would not close an open stream.
 func (p page) cutOff(bill int) {
 	p.T.Helper()
 	newCriticalBill(p.T, bill, 0, 3)
@@ -35,10 +35,11 @@ func (p page) cutOff(bill int) {
 		p.T.Fatalf("%d %s", got.status, got.body)
 	}
 	p.Await("what came meanwhile", fmt.Sprintf(boardCard, bill+1)+` !== null && document.getElementById("state").textContent.startsWith("Up to date")`)
-	p.Clean() // the browser notes the lost connection
+	p.Clean() // the browser reports the lost connection
 }
 
-// unclearAndFilter shows a value that cannot be judged beside one that waits, and asks before a call that no one read back.
+// unclearAndFilter shows an unclear value next to an open result, filters by department, and checks the question before
+// a call without read-back is saved.
 func (p page) unclearAndFilter(bill int) {
 	p.T.Helper()
 	newCriticalBill(p.T, bill, 0, 3)
@@ -49,7 +50,7 @@ func (p page) unclearAndFilter(bill int) {
 	}
 	card := fmt.Sprintf(boardCard, bill+1)
 	p.Await("the result", card+" !== null")
-	p.Await("a sound", `Number(document.body.dataset.sounded) >= 1`) // other tests have results on this board
+	p.Await("a sound", `Number(document.body.dataset.sounded) >= 1`) // or more: other tests have results here
 	p.Await("the value that cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]')?.textContent.includes("Haemoglobin 5,9") === true`, bill+2))
 	p.Pictures("callout")
 	choose := func(department string) {
@@ -69,8 +70,8 @@ func (p page) unclearAndFilter(bill int) {
 	p.Await("an attempt", card+`?.textContent.includes("tried, not reached") === true && !document.getElementById("dialog").open`)
 }
 
-// changedMeanwhile changes a value while someone is told the one that the dialog shows: the call is not taken for one about
-// the new value, which is shown, and told.
+// changedMeanwhile changes a value while its call is being entered. The call is refused because it states the previous
+// value; the dialog shows the new value, which is then called.
 func (p page) changedMeanwhile(bill int) {
 	p.T.Helper()
 	newCriticalBill(p.T, bill, 0, 3)
@@ -90,13 +91,13 @@ func (p page) changedMeanwhile(bill int) {
 	p.Eval(`document.getElementById("complete").click()`)
 	p.Await("why it is refused", `document.getElementById("problem").textContent.includes("differ from the communicated ones")`)
 	p.Await("the new value", `document.getElementById("dialog-values").textContent.includes("7.6")`)
-	p.Clean() // the browser notes the refusal
+	p.Clean() // the browser reports the refusal
 	p.Eval(`document.getElementById("complete").click()`)
 	p.Await("the result disappears", card+` === null && !document.getElementById("dialog").open`)
 }
 
-// allAtOnce shows a result that waits, one that is overdue, a value that cannot be judged and a called one that turned out
-// wrong, and that a call about it was recorded.
+// allAtOnce shows an open result, an overdue one, an unclear value and a called one that was corrected, and records a
+// call about the correction.
 func (p page) allAtOnce(waits, late, unclear, wrong int) {
 	p.T.Helper()
 	enter := func(bill, report, index int, value string) {
@@ -133,7 +134,7 @@ func (p page) allAtOnce(waits, late, unclear, wrong int) {
 	p.Await("the call about it", line+`?.textContent.includes("call recorded at") === true`)
 }
 
-// keepsWhatWasTyped types a comment into the open dialog: it stays over Escape and a reload, for this login alone.
+// keepsWhatWasTyped types a comment into the open dialog. It must survive Escape and a reload, for this login only.
 func (p page) keepsWhatWasTyped(card string) {
 	p.T.Helper()
 	const comment = `document.getElementById("comment").value`
@@ -156,15 +157,15 @@ func (p page) keepsWhatWasTyped(card string) {
 	p.Await("what was typed, after a reload", comment+` === "ward 7, ask again"`)
 }
 
-// TestCalloutPageInABrowser is a person at the board: a result appears, an attempt is noted, it is called out with the
-// keyboard alone, and disappears.
+// TestCalloutPageInABrowser uses the board as a person: a result appears, an attempt is recorded, the result is called
+// with the keyboard only, and disappears.
 func TestCalloutPageInABrowser(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
 	p.Await("the way in", `location.pathname === "/"`)
 	if text := p.Eval("document.body.innerText"); strings.Contains(text, "Rahul") {
 		t.Errorf("without a session: %s", text)
 	}
-	p.Clean() // the browser notes the refusals
+	p.Clean() // the browser reports the refusals
 
 	p.board(labSession)
 	newCriticalBill(t, 979000, 0, 3)

@@ -35,8 +35,9 @@ func waitingResult(t *testing.T, bill int) (report int) {
 	return bill + 1
 }
 
-// TestCalloutTwoPeopleAtTheBoard: Asha states that she is calling, Sunita sees it at once, claims it after a question, and
-// records the call. It is a courtesy: it would have been recorded without.
+// TestCalloutTwoPeopleAtTheBoard has two users. Asha states that she is calling, Sunita sees it at once, takes the
+// claim over after a question, and records the call. A claim is information only: the call could have been recorded
+// without it.
 func TestCalloutTwoPeopleAtTheBoard(t *testing.T) {
 	report := waitingResult(t, 980300)
 	asha, sunita := openPage(t, stack.Endpoints.Gateway), openPage(t, stack.Endpoints.Gateway)
@@ -72,8 +73,8 @@ func TestCalloutTwoPeopleAtTheBoard(t *testing.T) {
 	}
 }
 
-// TestCalloutTextSurvivesASplitAndALostSession: the bill is split while the dialog is open, and the session ends before the callout is
-// saved. What was typed stays, and the callout is recorded on the new bill.
+// TestCalloutTextSurvivesASplitAndALostSession splits the bill while the dialog is open, and ends the session before
+// the callout is saved. The typed text stays, and the callout is recorded on the new bill.
 func TestCalloutTextSurvivesASplitAndALostSession(t *testing.T) {
 	const bill = 979900
 	report := waitingResult(t, bill)
@@ -104,7 +105,7 @@ func TestCalloutTextSurvivesASplitAndALostSession(t *testing.T) {
 	p.Await("the board", `location.pathname === "/callout/" && document.getElementById("state")?.textContent.startsWith("Up to date") === true`)
 	p.opened(report)
 	p.Await("what was typed, with a new session", typed+` === "Sister Mary; ward 7, second floor"`)
-	p.Clean() // the browser notes the refusals
+	p.Clean() // the browser reports the refusals
 	p.Eval(`document.getElementById("readback").click()`)
 	p.Eval(`document.getElementById("complete").click()`)
 	p.Await("the result left the board", fmt.Sprintf(boardCard, report)+` === null && !`+dialogOpen)

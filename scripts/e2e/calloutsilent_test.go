@@ -11,13 +11,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// openItem is a report of the open list.
+// openItem is a report in the list of open results.
 type openItem struct {
 	Report     int  `json:"lab_report_id"`
 	NoticesOff bool `json:"notices_off"`
 }
 
-// waiting returns the report as the open list has it.
+// waiting returns the report's entry in the list of open results.
 func waiting(t *testing.T, report int) (found openItem, ok bool) {
 	t.Helper()
 	var list struct{ Open []openItem }
@@ -32,9 +32,9 @@ func waiting(t *testing.T, report int) (found openItem, ok bool) {
 	return openItem{}, false
 }
 
-// TestCalloutOfWhatNobodyAskedToEvaluate is a story of mishaps on the real processes. The core saves a critical potassium while
-// callout is unavailable, and no one asks for an evaluation; it is called; the core writes the row back as it read it before; the
-// potassium gets worse while the laboratory has its notifications switched off.
+// TestCalloutOfWhatNobodyAskedToEvaluate is a scenario of failures with real processes. The core saves a critical
+// potassium while callout is unavailable, and requests no evaluation; the result is called; the core writes its old
+// copy of the row back; the potassium gets worse while the laboratory has its notifications switched off.
 func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 	const bill, report = 977700, 977701
 	begin := time.Now()

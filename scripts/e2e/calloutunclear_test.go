@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// unclearReports returns which of the reports the worklist has among open and among unclear ones.
+// unclearReports returns the reports in a range of ids that the worklist has among open, and among unclear ones.
 func unclearReports(t *testing.T, from, to int) (open, unclear []int) {
 	t.Helper()
 	type entry struct {
@@ -30,8 +30,9 @@ func unclearReports(t *testing.T, from, to int) (open, unclear []int) {
 	return ids(list.Open), ids(list.Unclear)
 }
 
-// TestCalloutIsNotSilentAboutWhatItCannotEvaluate saves texts that are on no list, and results of a newborn whose age cannot be
-// known: the birth date is after the collection, it is missing, or no one knows the laboratory's time zone. They were normal before.
+// TestCalloutIsNotSilentAboutWhatItCannotEvaluate saves unlisted texts, and results of a newborn whose age is unknown
+// because the birth date is after the collection, is missing, or the laboratory's time zone is unknown. They must be
+// unclear; earlier they counted as normal.
 func TestCalloutIsNotSilentAboutWhatItCannotEvaluate(t *testing.T) {
 	const bill, culture, bilirubin, baby = 976800, 69801, 69802, 976800
 	applyFixture(t, fmt.Sprintf(`{"mysql":{
@@ -74,7 +75,7 @@ func TestCalloutIsNotSilentAboutWhatItCannotEvaluate(t *testing.T) {
 	save(bill+31, culture, "No growth")
 	save(bill+32, culture, "Pending")
 	want("texts", bill+10, bill+32, []int{bill + 30}, unlisted)
-	for _, report := range append(unlisted, bill+30) { // leave nothing on the board
+	for _, report := range append(unlisted, bill+30) { // removes the results from the board
 		save(report, culture, "No growth")
 	}
 	want("listed normal texts", bill+10, bill+32, nil, nil)

@@ -1,6 +1,6 @@
-// Package calloutboard tests the board of critical callouts in a browser against a server of the test, which sends what
-// no platform sends on demand: every field of the worklist, an older server without the newer ones, and refusals. The
-// board on the whole platform is tested in scripts/e2e.
+// Package calloutboard tests the board of critical callouts in a browser, against a server of the test. The server
+// sends what a platform cannot send on demand: every field of the worklist, responses of older versions without the
+// newer fields, and refusals. Package e2e tests the board on the whole platform.
 package calloutboard
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// server serves the page and the responses of area F.
+// server serves the page and the callout responses.
 type server struct {
 	*httptest.Server
-	mu       sync.Mutex // guards below
+	mu       sync.Mutex // guards the fields below
 	worklist string
-	bodies   map[string]string // by path
-	status   map[string]int    // of refused paths
-	saved    map[string]any    // the last callout
-	changed  chan struct{}     // closed when one of the above changes
+	bodies   map[string]string // response bodies by path
+	status   map[string]int    // statuses of refused paths
+	saved    map[string]any    // body of the last callout
+	changed  chan struct{}     // closed when a field above changes
 }
 
 func serve(t *testing.T, worklist string, bodies map[string]string) *server {
@@ -39,13 +39,13 @@ func serve(t *testing.T, worklist string, bodies map[string]string) *server {
 	mux.HandleFunc("/", s.respond)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(func() {
-		s.CloseClientConnections() // ends the streams
+		s.CloseClientConnections() // ends the event streams
 		s.Close()
 	})
 	return s
 }
 
-// change changes what is served and sends it to the boards that are open.
+// change runs what, which changes the responses, and sends the new worklist to open boards.
 func (s *server) change(what func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *server) save(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"status":"CALLOUT_DONE","reports":[]}`)
 }
 
-// waiting is an open result: report, department, minutes since the detection, escalations and more fields.
+// waiting returns an open result: report, department, minutes since the detection, escalations and additional fields.
 func waiting(report int, department string, minutes, escalations int, more string) string {
 	return fmt.Sprintf(`{"lab_report_id":%d,"bill_id":%d,"lab_bill_id":%d,"test_name":"Electrolytes","department_name":%q,"patient_name":"Meena Joshi",
 		"lab_patient_id":"ASH-1","org_name":"Sanjeevani","referral_name":"Dr Anand","criticalValues":"CALLOUT_PENDING","escalations":%d,
@@ -134,7 +134,7 @@ const (
 	logs    = "/report/bulk/critical-notification/logs"
 )
 
-// older is what a server sends that lacks the newer fields.
+// older returns the responses of a server without the newer fields.
 func older() (worklist string, bodies map[string]string) {
 	return list([]string{waiting(11, "Biochemistry", 5, 0, "")}, `,"unclear":[`+unclear+`],"corrected":[`+corrected+potassium("7.1")+`]}]`),
 		map[string]string{
@@ -226,7 +226,7 @@ func TestCalloutBoardShowsEveryField(t *testing.T) {
 	}
 }
 
-// The page and the service are deployed separately, so the page may get lists of an older service.
+// The page and the service are deployed separately, so the page may get responses of an older service.
 func TestCalloutBoardWorksWithoutTheNewerFields(t *testing.T) {
 	s := serve(t, "", nil)
 	s.worklist, s.bodies = older()

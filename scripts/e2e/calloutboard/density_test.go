@@ -18,7 +18,7 @@ func wide(p *browser.Page, width, height int64) {
 	p.Do(browser.Command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}))
 }
 
-// inView counts the results whose whole card is in the window.
+// inView returns the number of results whose cards are completely visible.
 func inView(p *browser.Page) int {
 	p.T.Helper()
 	n, err := strconv.Atoi(p.Eval(`[...document.querySelectorAll("#board [data-report]")].filter((e) => e.getBoundingClientRect().bottom <= innerHeight).length`))
@@ -28,8 +28,8 @@ func inView(p *browser.Page) int {
 	return n
 }
 
-// TestACompactBoardShowsFortyResults: 60 results of five departments on a small screen, the overdue ones first. The choice
-// is remembered. No value and no patient is cut.
+// TestACompactBoardShowsFortyResults shows 60 results of five departments on a small screen, the overdue ones first.
+// The choice of the compact view is remembered. No value and no patient is cut off.
 func TestACompactBoardShowsFortyResults(t *testing.T) {
 	const results = 60
 	s := serve(t, "", nil)
@@ -70,7 +70,7 @@ func TestACompactBoardShowsFortyResults(t *testing.T) {
 	wantClean(p)
 }
 
-// TestLongNamesWrap: names without a blank, several values and a person who calls, at every width and at 200 %.
+// TestLongNamesWrap shows names without a blank, several values and a caller's name, at every width and at 200 %.
 func TestLongNamesWrap(t *testing.T) {
 	s := serve(t, "", nil)
 	_, s.bodies = newer()

@@ -13,13 +13,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// letter is what a message that no one can process must become: itself, with its origin.
+// letter is the expected dead letter of a message: its content, with its origin as headers.
 type letter struct {
 	topic, key, value string
 	headers           map[string]string
 }
 
-// TestBadInputIsALetterOrSkippedAndBlocksNothing puts messages into the topics that no connector would send, or only on a very bad day.
+// TestBadInputIsALetterOrSkippedAndBlocksNothing sends messages that a connector sends never or very rarely into the
+// topics.
 func TestBadInputIsALetterOrSkippedAndBlocksNothing(t *testing.T) {
 	db := database(t)
 	const patient, bill = 910_001, 9_100_010
@@ -99,7 +100,7 @@ func TestBadInputIsALetterOrSkippedAndBlocksNothing(t *testing.T) {
 	}
 }
 
-// outcomes sums the consumer's counters up by kind, and names some reasons.
+// outcomes returns the sums of the consumer's counters by kind, and by some reasons.
 func outcomes(t *testing.T, c *consumer) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
@@ -146,7 +147,7 @@ func newProducer(t *testing.T) sarama.SyncProducer {
 	return p
 }
 
-// send produces a message; "" is a missing key or value.
+// send produces a message; "" means that the key or value is missing.
 func (p *producer) send(table, key, value string) letter {
 	p.t.Helper()
 	l := letter{topic: platform.Endpoints.TopicPrefix + "." + table, key: key, value: value}
@@ -165,7 +166,7 @@ func (p *producer) send(table, key, value string) letter {
 	return l
 }
 
-// checkLetters looks for a letter of each dead message, byte for byte, and for none of the others.
+// checkLetters expects an identical dead letter for each message in dead, and none for those in others.
 func checkLetters(t *testing.T, dead, others []letter) {
 	t.Helper()
 	found := map[string]*sarama.ConsumerMessage{}
@@ -202,7 +203,7 @@ func headers(m *sarama.ConsumerMessage) map[string]string {
 	return all
 }
 
-// readTopic returns every message that the topic holds now.
+// readTopic returns all messages that the topic currently has.
 func readTopic(t *testing.T, topic string) []*sarama.ConsumerMessage {
 	t.Helper()
 	client, err := sarama.NewClient(platform.Endpoints.KafkaBrokers, sarama.NewConfig())

@@ -14,9 +14,9 @@ import (
 
 const seed = 20261121
 
-// TestTheIndexEqualsTheTablesWhateverFails is the proof of the pipeline: an unruly workload, every part failing in turn, and at rest
-// every laboratory's documents are what its tables say, no previous laboratory sees a patient, and every record that was consumed has
-// one outcome.
+// TestTheIndexEqualsTheTablesWhateverFails is the main test of change capture. Under a random workload every part fails
+// in turn. Afterwards the documents of every laboratory must equal its tables, no previous laboratory may see a
+// patient, and every consumed record must have one outcome.
 func TestTheIndexEqualsTheTablesWhateverFails(t *testing.T) {
 	operations := int64(20_000)
 	if long() {
@@ -56,7 +56,7 @@ func TestTheIndexEqualsTheTablesWhateverFails(t *testing.T) {
 	}
 }
 
-// interfere changes the structure of a captured table and asks for snapshots while everything runs.
+// interfere changes the structure of a captured table and requests snapshots every ten seconds, until over is closed.
 func interfere(t *testing.T, w *workload, over <-chan struct{}) {
 	tick := time.NewTicker(10 * time.Second)
 	defer tick.Stop()
@@ -77,7 +77,8 @@ func interfere(t *testing.T, w *workload, over <-chan struct{}) {
 	}
 }
 
-// account checks that no record is waiting, none was given up, and all that this life of each consumer has seen has an outcome.
+// account waits until no record is waiting. It expects no dead letters, and an outcome for every record that the
+// running consumers have read.
 func (f *field) account(t *testing.T) {
 	t.Helper()
 	await.Nil(t, "all records being done", func() error {
@@ -104,7 +105,7 @@ func (f *field) account(t *testing.T) {
 	}
 }
 
-// data returns the values of a metric without those of the heartbeats, which never rest.
+// data returns the values of a metric without those of heartbeats, which never stop.
 func (c *consumer) data(t *testing.T, name string) map[string]float64 {
 	t.Helper()
 	values, err := c.metrics(name)
@@ -129,7 +130,7 @@ func byOutcome(values map[string]float64) string {
 	return fmt.Sprint(kinds)
 }
 
-// TestARowChangedBySQLReachesTheIndex reads the document by its id and route.
+// TestARowChangedBySQLReachesTheIndex reads the document by its id and routing.
 func TestARowChangedBySQLReachesTheIndex(t *testing.T) {
 	db := database(t)
 	const id = 900_001

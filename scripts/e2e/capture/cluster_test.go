@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// shortFault is longer than the sessions of members, workers and brokers; longFault than Elasticsearch waits for a
-	// node that is silent, three times ten seconds.
+	// shortFault is longer than the sessions of consumers, workers and brokers. longFault is longer than the 3 times 10
+	// seconds that Elasticsearch waits for a silent node.
 	shortFault = 20 * time.Second
 	longFault  = 50 * time.Second
 )
 
-// machines is the platform on clusters: three brokers, three search nodes, two workers of Kafka Connect, three consumers.
+// machines is a platform on clusters: three brokers, three search nodes, two workers of Kafka Connect, three consumers.
 type machines struct {
 	t         *testing.T
 	cluster   sandbox.Cluster
@@ -31,8 +31,8 @@ type machines struct {
 	consumers []*consumer
 }
 
-// TestAnyMachineOfAClusterMayFail takes one machine away at a time, under writes and searches. While it is unavailable, and after
-// it came back, the index becomes equal to the tables, and searches are answered. It prints how long and how many.
+// TestAnyMachineOfAClusterMayFail stops one machine at a time, under writes and searches. During the outage and after
+// it, the index must become equal to the tables, and searches must succeed. The test prints durations and numbers.
 func TestAnyMachineOfAClusterMayFail(t *testing.T) {
 	if !long() {
 		t.Skip("eight engines in Java take 4 GB and a quarter of an hour: LAB_LONG_TESTS=1")
@@ -46,7 +46,7 @@ func TestAnyMachineOfAClusterMayFail(t *testing.T) {
 	t.Logf("\n%-36s %14s %14s %10s %6s %7s %6s %7s %9s\n%s", "fault", "equal meanwhile", "equal after it", "searches", "failed", "in part", "> 1 s", "slowest", "not ready", table.String())
 }
 
-// startMachines puts a platform on clusters in the place of the one on single engines until the test ends.
+// startMachines replaces the platform by one on clusters until the test ends.
 func startMachines(t *testing.T) *machines {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
@@ -93,10 +93,10 @@ type outage struct {
 	name       string
 	lasts      time.Duration
 	begin, end func() error
-	readOnly   bool // the index cannot be written meanwhile
+	readOnly   bool // the index refuses writes during the outage
 }
 
-// suffer writes and searches during one outage and returns its line of the table.
+// suffer writes and searches during one outage. It returns a line of the printed table.
 func (m *machines) suffer(t *testing.T, f outage, who *searcher) string {
 	t.Helper()
 	var over atomic.Bool
@@ -137,7 +137,7 @@ func (m *machines) equal(t *testing.T) time.Duration {
 	return time.Since(begin)
 }
 
-// whole waits until every copy of everything is there: the next fault hits a cluster that can bear it.
+// whole waits until all replicas are in sync, so that the cluster can survive the next fault.
 func (m *machines) whole(t *testing.T) {
 	t.Helper()
 	await.Nil(t, "every copy of the index", func() error {

@@ -15,8 +15,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// faults are the outages. Which machine it is that fails is decided at that moment: the one whose work someone else
-// must take over.
+// faults returns the outages. The machine is chosen when an outage begins: it is the one whose work others must take
+// over.
 func (m *machines) faults() []outage {
 	return []outage{
 		m.killed("the consumers' broker", "kafka", m.coordinator("cdc-unified")),
@@ -67,7 +67,7 @@ func (m *machines) frozenConsumer(c *consumer) outage {
 		end: func() error { return platform.Signal(c.name, syscall.SIGCONT) }}
 }
 
-// kafka asks the brokers.
+// kafka calls question with a client of the brokers.
 func (m *machines) kafka(question func(sarama.Client) error) error {
 	settings := sarama.NewConfig()
 	settings.Version = sarama.V3_6_0_0
@@ -79,7 +79,7 @@ func (m *machines) kafka(question func(sarama.Client) error) error {
 	return question(client)
 }
 
-// coordinator returns which broker coordinates a group: its members find their way by it.
+// coordinator returns the number of the broker that coordinates a consumer group.
 func (m *machines) coordinator(group string) func() (int, error) {
 	return func() (number int, err error) {
 		err = m.kafka(func(client sarama.Client) error {
@@ -93,7 +93,7 @@ func (m *machines) coordinator(group string) func() (int, error) {
 	}
 }
 
-// worker is the one that runs a task.
+// worker returns the number of a worker that runs a task.
 func (m *machines) worker() (int, error) {
 	text, err := fetch(http.MethodGet, m.cluster.Workers[0]+"/connectors/source-existing/status", "")
 	if err != nil {
@@ -110,7 +110,7 @@ func (m *machines) worker() (int, error) {
 	return slices.Index(m.cluster.Workers, "http://"+status.Tasks[0].Worker) + 1, nil
 }
 
-// master is the number of the index's master; nodes are called lab-1 and so on.
+// master returns the number of the master node of the index. Nodes are named lab-1 and so on.
 func (m *machines) master() (number int, err error) {
 	base, err := indexNode()
 	if err != nil {
@@ -124,7 +124,7 @@ func (m *machines) master() (number int, err error) {
 	return number, err
 }
 
-// follower is a node that is not the master.
+// follower returns the number of a node that is not the master.
 func (m *machines) follower() (int, error) {
 	master, err := m.master()
 	return master%sandbox.Machines + 1, err
@@ -141,7 +141,7 @@ func (m *machines) settings(body string) {
 	})
 }
 
-// diskThreshold lets the index believe that its disks are full, or not; with full ones it refuses writes.
+// diskThreshold sets the disk watermark so that the nodes count as full or not. Full nodes refuse writes.
 func (m *machines) diskThreshold(mark string, full bool) error {
 	m.settings(fmt.Sprintf(`{"persistent":{"cluster.routing.allocation.disk":{"threshold_enabled":%t,"watermark.low":%q,"watermark.high":%q,"watermark.flood_stage":%q}}}`,
 		full, mark, mark, mark))

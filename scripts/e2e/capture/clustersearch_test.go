@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	searchers   = 3 // people who search at the same time
+	searchers   = 3 // concurrent users
 	searchPause = 250 * time.Millisecond
-	searchLimit = time.Second // above it, a search is slow
+	searchLimit = time.Second // a longer search is slow
 )
 
-// searcher asks for patients who are known to be there, all the time.
+// searcher continuously searches for patients who exist.
 type searcher struct {
 	who   credential
-	known []string // names, each of one patient
+	known []string // names that one patient each has
 
 	mu     sync.Mutex
 	counts searchCounts // guarded by mu
@@ -28,8 +28,8 @@ type searcher struct {
 
 type searchCounts struct {
 	asked, failed, slow int
-	inPart              int // found whom they should, and say that they may lack others
-	unready             int // probes of readiness that were refused
+	inPart              int // found the patient, and reported that others may be missing
+	unready             int // failed readiness probes
 	slowest             time.Duration
 	problems            []string
 }
@@ -117,7 +117,7 @@ func (s *searcher) note(took time.Duration, inPart bool, err error) {
 	}
 }
 
-// probe asks whether the search is ready. What only the index's master knows is not needed for that.
+// probe checks that the search service is ready. Its readiness must not depend on the index's master.
 func (s *searcher) probe() {
 	text, err := fetch(http.MethodGet, platform.Endpoints.Search+"/health/ready", "")
 	if err == nil {
@@ -135,7 +135,7 @@ func (s *searcher) begin() {
 	s.counts = searchCounts{}
 }
 
-// end returns what was counted since begin, and fails the test for searches that were not answered.
+// end returns the counts since begin. It fails the test if a search failed.
 func (s *searcher) end(t *testing.T) searchCounts {
 	t.Helper()
 	s.mu.Lock()

@@ -14,9 +14,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// Five ways to lose a place, and no one who fixes it: the binary log is purged under stopped connectors, their offsets are removed,
-// records of every topic are deleted before they are read, the offsets of the consumer group are moved, and the connector runtime forgets its
-// connectors and how far they have read. In each gap a patient is registered, and one is deleted.
+// The pipeline loses its position in five ways, and recovers without an operator: the binary log is purged while the
+// connectors are stopped, their offsets are removed, records of every topic are deleted before they are read, the
+// offsets of the consumer group are moved, and Kafka Connect forgets its connectors and their offsets. In each gap a
+// patient is registered, and one is deleted.
 func TestALostPlaceMendsItself(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
@@ -35,25 +36,25 @@ func TestALostPlaceMendsItself(t *testing.T) {
 	const moved = "the offsets of the consumer group are moved"
 	for n, loss := range []struct {
 		what  string
-		begin func() // nothing is read any more
+		begin func() // stops all reading
 		lose  func()
 	}{
 		{"the binary log is purged", func() {
 			operate(t, "connectors", "stop")
 			await.Nil(t, "stopped connectors", func() error { return connectorsUp(cdc, "0 0") })
-			rest(5 * time.Second) // stopped by an operator is not failed: no one starts them again
+			rest(5 * time.Second) // connectors that an operator stopped must not be restarted
 			if err := connectorsUp(cdc, "0 0"); err != nil {
 				t.Error(err)
 			}
 		}, func() {
 			must(purgeLog)
-			must("UPDATE labs SET id = id") // a new log; the connectors cannot follow one without a transaction
+			must("UPDATE labs SET id = id") // a new log: the connectors need a transaction to follow it
 			operate(t, "connectors", "resume")
 		}},
 		{"offsets are removed through Kafka Connect's own interface", func() {
 			operate(t, "connectors", "stop")
 			await.Nil(t, "stopped connectors", func() error { return connectorsUp(cdc, "0 0") })
-			rest(12 * time.Second) // the service counts every ten seconds: what is missing is noticed by a number
+			rest(12 * time.Second) // the service compares counts every ten seconds, which reveals missing records
 		}, func() {
 			for _, name := range connectors.Names() {
 				if _, err := fetch(http.MethodDelete, platform.Endpoints.Connector+"/connectors/"+name+"/offsets", ""); err != nil {
@@ -67,7 +68,7 @@ func TestALostPlaceMendsItself(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, func() {
-			rest(3 * time.Second) // the connectors carry the gap into the topics
+			rest(3 * time.Second) // the connectors write the gap into the topics
 			deleteRecords(t)
 			if err := platform.Start("cdc", nil); err != nil {
 				t.Fatal(err)
@@ -130,7 +131,7 @@ func connectorsUp(cdc *consumer, want string) error {
 	return nil
 }
 
-// operate calls a verb of cdc that must succeed.
+// operate runs a verb of cdc that must succeed.
 func operate(t *testing.T, args ...string) {
 	t.Helper()
 	out, err := verb(t, args...)
@@ -140,7 +141,7 @@ func operate(t *testing.T, args ...string) {
 	}
 }
 
-// shown reads a patient of laboratory 12 from the index, past all searches.
+// shown reads a patient of laboratory 12 directly from the index and compares the name.
 func shown(id int, want string) error {
 	text, err := fetch(http.MethodGet, fmt.Sprintf("%s/user_details/_doc/%d?routing=12", platform.Endpoints.Elasticsearch, id), "")
 	if err == nil && !strings.Contains(string(text), want) {
@@ -149,7 +150,7 @@ func shown(id int, want string) error {
 	return err
 }
 
-// deleteRecords empties the topics of all rows.
+// deleteRecords deletes all records of the source topics.
 func deleteRecords(t *testing.T) {
 	t.Helper()
 	client := kafka(t)
@@ -164,7 +165,8 @@ func deleteRecords(t *testing.T) {
 	}
 }
 
-// TestTheDatabasePasswordIsNotInTheConnectorsConfigurations: Kafka Connect shows them to everybody who may ask it.
+// TestTheDatabasePasswordIsNotInTheConnectorsConfigurations reads the configurations that Kafka Connect returns to all
+// its clients.
 func TestTheDatabasePasswordIsNotInTheConnectorsConfigurations(t *testing.T) {
 	for _, name := range connectors.Names() {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Connector+"/connectors/"+name+"/config", "")

@@ -21,10 +21,10 @@ import (
 
 const chartsFolder = "../../../charts"
 
-// threshold is what makes an alert of an expression that always has series.
+// threshold matches the comparison at the end of an alert's expression. The part before it always has series.
 var threshold = regexp.MustCompile(`\s(==|>|<)\s[^()]*$`)
 
-// TestEveryPanelAndAlertHasSeries has a real Prometheus scrape the whole platform after a little load.
+// TestEveryPanelAndAlertHasSeries scrapes the whole platform with a real Prometheus after a small load.
 func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 	folder := t.TempDir()
 	rules := rulesOfCharts(t)
@@ -41,7 +41,7 @@ func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 		expressions = append(expressions, ofAlerts(t, file)...)
 	}
 	await.Nil(t, "series for every expression", func() error {
-		ask(t) // rates need requests between two scrapes
+		ask(t) // rates need increases between two scrapes
 		for _, expr := range expressions {
 			if n, err := server.Series(t.Context(), expr); err != nil || n == 0 {
 				return fmt.Errorf("%d series of %s (%w)", n, expr, err)
@@ -53,7 +53,7 @@ func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 	photograph(t, server)
 }
 
-// rulesOfCharts are the files of alerts, each once.
+// rulesOfCharts returns the absolute paths of the charts' files of alerts.
 func rulesOfCharts(t *testing.T) (files []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(chartsFolder, "*", "files", "alerts.yaml"))
@@ -70,7 +70,8 @@ func rulesOfCharts(t *testing.T) (files []string) {
 	return files
 }
 
-// scraped is where every service shows its metrics: the platform's ports have a fixed distance from its first.
+// scraped returns the address of every service's metrics by name. It is derived from the fixed offsets of the
+// platform's ports.
 func scraped(t *testing.T) map[string]string {
 	t.Helper()
 	base, err := url.Parse(platform.Endpoints.Gateway)
@@ -92,7 +93,7 @@ func scraped(t *testing.T) map[string]string {
 	return targets
 }
 
-// ask has the gateway call a service. What is answered does not matter.
+// ask sends a request that the gateway passes on to a service, and ignores the response.
 func ask(t *testing.T) {
 	t.Helper()
 	response, err := client.Get(platform.Endpoints.Gateway + "/api-v3/sample-rerun/7001")
@@ -102,7 +103,7 @@ func ask(t *testing.T) {
 	_ = response.Body.Close()
 }
 
-// board is a dashboard of a chart, as Grafana reads it.
+// board is a dashboard of a chart.
 type board struct {
 	Title  string
 	Panels []panel
@@ -111,10 +112,10 @@ type board struct {
 type panel struct {
 	Title   string
 	GridPos struct{ X, Y, W, H int }
-	Targets []struct{ Expr, LegendFormat string } // without Expr it asks for traces
+	Targets []struct{ Expr, LegendFormat string } // Expr is empty in a panel of traces
 }
 
-// boards are the dashboards by chart, their namespace filled in.
+// boards returns the dashboards by chart, with the namespace filled in.
 func boards(t *testing.T) map[string]board {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chartsFolder, "*", "files", "dashboard.json"))
@@ -165,7 +166,7 @@ func ofAlerts(t *testing.T, rules string) (expressions []string) {
 	}
 	for line := range strings.Lines(string(text)) {
 		expr, ok := strings.CutPrefix(strings.TrimSpace(line), "expr: ")
-		if !ok || strings.HasPrefix(expr, "lab:") { // made of the recorded ones, which stand above
+		if !ok || strings.HasPrefix(expr, "lab:") { // derived from recorded expressions, which are in the list
 			continue
 		}
 		compared, _, _ := strings.Cut(expr, " or absent(")

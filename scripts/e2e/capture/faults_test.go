@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// long reports whether the long forms were asked for.
+// long reports whether LAB_LONG_TESTS requests the long forms of tests.
 func long() bool { return os.Getenv("LAB_LONG_TESTS") != "" }
 
 func rest(d time.Duration) {
@@ -30,11 +30,11 @@ func rest(d time.Duration) {
 	<-timer.C
 }
 
-// field is a platform whose consumers reach database and index through links that can fail.
+// field is a platform whose consumers reach the database and the index through links that can fail.
 type field struct {
 	t         *testing.T
 	rng       *rand.Rand
-	admin     *sql.DB // as root: not stopped by what stops the consumers
+	admin     *sql.DB // as root, so that faults of the consumers do not stop it
 	consumer  *sql.DB // as the consumers' user
 	index     *indexProxy
 	database  *netfault.Link
@@ -49,7 +49,7 @@ func newField(t *testing.T, program string, seed uint64) *field {
 		index: newIndexProxy(t, platform.Endpoints.Elasticsearch, seed)}
 	own := platform.Endpoints.Environ["cdc"]
 	for _, db := range []*sql.DB{f.admin, f.consumer} {
-		db.SetMaxIdleConns(0) // none that an earlier fault has broken
+		db.SetMaxIdleConns(0) // an earlier fault may have broken idle ones
 	}
 	f.database = netfault.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	f.binlog = netfault.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
@@ -69,7 +69,7 @@ func newField(t *testing.T, program string, seed uint64) *field {
 	return f
 }
 
-// restore gives the platform its own consumer back.
+// restore ends all faults and starts the platform's own consumer again.
 func (f *field) restore() {
 	if f.t.Failed() {
 		f.explain()
@@ -88,7 +88,7 @@ func (f *field) restore() {
 	}
 }
 
-// explain shows what the pipeline says of itself while it still stands.
+// explain logs the state that the parts of the pipeline report.
 func (f *field) explain() {
 	out, err := verb(f.t, "connectors", "status")
 	f.t.Log(out, err)
@@ -107,14 +107,14 @@ func (f *field) explain() {
 	f.t.Log(membership())
 	for _, path := range []string{"/_cat/shards/user_details*?v", "/_cluster/allocation/explain"} {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Elasticsearch+path, "")
-		f.t.Logf("index %s: %s %v", path, text, err) // without an unassigned shard the second is a 400
+		f.t.Logf("index %s: %s %v", path, text, err) // the second path returns 400 if all shards are assigned
 	}
 	for _, name := range []string{"cdc", "cdc-two", "connector", "elasticsearch"} {
 		f.t.Log(name, "said last:\n", complaints(filepath.Join(platform.Dir, "logs", name+".log"), 30))
 	}
 }
 
-// complaints returns the last lines of a log that tell of trouble.
+// complaints returns the last warnings and errors of a log.
 func complaints(path string, most int) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func complaints(path string, most int) string {
 	return strings.Join(found[max(0, len(found)-most):], "")
 }
 
-// fault is something that goes wrong for some time.
+// fault is a failure that begins and ends within do.
 type fault struct {
 	name string
 	do   func() error
@@ -158,7 +158,7 @@ func (f *field) crashConsumer(c *consumer) fault {
 	}}
 }
 
-// freeze stops a process and lets it continue, unaware of what the others did meanwhile.
+// freeze stops a process with SIGSTOP for a time and lets it continue.
 func freeze(name string, d time.Duration) fault {
 	return fault{"freeze " + name, func() error {
 		if err := platform.Signal(name, syscall.SIGSTOP); err != nil {
@@ -178,7 +178,7 @@ func cut(name string, p *netfault.Link, d time.Duration) fault {
 	}}
 }
 
-// faults lists everything that goes wrong in a round, in an order of the seed's.
+// faults returns the faults of one round, in an order that depends on the seed.
 func (f *field) faults() []fault {
 	all := []fault{
 		f.crashConsumer(f.consumers[0]), f.crashConsumer(f.consumers[1]), freeze("cdc", 9*time.Second), // longer than the session: a zombie
@@ -193,7 +193,7 @@ func (f *field) faults() []fault {
 	return all
 }
 
-// run makes a round of faults with pauses between them.
+// run causes the faults of one round, with pauses between them.
 func (f *field) run(pause time.Duration) {
 	for _, one := range f.faults() {
 		f.t.Log(one.name)
@@ -205,7 +205,7 @@ func (f *field) run(pause time.Duration) {
 	}
 }
 
-// awaitEngines waits until every engine answers again: the next fault hits a platform that works, or nearly.
+// awaitEngines waits until every engine accepts connections, so that faults hit one at a time.
 func (f *field) awaitEngines() {
 	await.Nil(f.t, "the engines being back", func() error {
 		for _, address := range []string{platform.KafkaListener(), hostOf(platform.Endpoints.Elasticsearch), hostOf(platform.Endpoints.Connector),

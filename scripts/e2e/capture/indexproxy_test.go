@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// indexProxy stands before the search engine and treats bulk requests as a bad day would: refused whole or in part, applied with the
-// answer lost, slow. What it refuses never reaches the engine.
+// indexProxy is a proxy in front of the search engine that makes bulk requests fail at random: refused completely or
+// partly, executed with the response lost, or slow. Refused operations never reach the engine.
 type indexProxy struct {
 	*httptest.Server
 	target *url.URL
@@ -39,7 +39,7 @@ func newIndexProxy(t *testing.T, target string, seed uint64) *indexProxy {
 		t.Fatal(err)
 	}
 	p := &indexProxy{target: u, rng: rand.New(rand.NewPCG(seed, 99))}
-	quiet := log.New(io.Discard, "", 0) // engines are unavailable on purpose
+	quiet := log.New(io.Discard, "", 0) // errors are expected while engines are unavailable
 	pass := httputil.NewSingleHostReverseProxy(u)
 	pass.ErrorLog = quiet
 	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -96,7 +96,7 @@ func refuse(w http.ResponseWriter, status int, kind string) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"status": status, "error": map[string]any{"type": kind, "reason": "the proxy's"}})
 }
 
-// item is one operation of a bulk request: its action line, and the document's line of an index operation.
+// item is one operation of a bulk request: its action line and, for an index operation, the document's line.
 type item struct {
 	action string
 	lines  [][]byte
@@ -123,7 +123,7 @@ func items(body []byte) []item {
 	return all
 }
 
-// partly lets through about half of the items and answers the rest with 429, each in its place.
+// partly forwards about half of the operations and returns 429 for the others, each at its position.
 func (p *indexProxy) partly(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	all := items(body)

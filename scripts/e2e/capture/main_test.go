@@ -23,12 +23,12 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
-const startTimeout = 10 * time.Minute // a first fetch of the engines and a first build included
+const startTimeout = 10 * time.Minute // including a first download of the engines and a first build
 
 var (
-	// platform is the one platform of this test binary; tests that use it are not parallel.
+	// platform is the running platform of this test binary. Tests that use it are not parallel.
 	platform *sandbox.Sandbox
-	// broker is the link over which every client of the platform reaches Kafka.
+	// broker is the link through which every client of the platform reaches Kafka.
 	broker *netfault.Link
 )
 
@@ -61,17 +61,17 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "capture: start the platform:", err)
 		return 1
 	}
-	_ = mysql.SetLogger(&mysql.NopLogger{}) // engines are killed on purpose
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // errors are expected while engines are down
 	return max(m.Run(), recorder.Report(os.Stdout))
 }
 
-// database opens the platform's database for the workload and the oracle.
+// database opens the platform's database for the workload and the comparison.
 func database(t *testing.T) *sql.DB {
 	t.Helper()
 	return databaseAs(t, "", "")
 }
 
-// databaseAs opens it as another user; "" is the platform's own.
+// databaseAs opens the platform's database as another user; "" is the platform's own.
 func databaseAs(t *testing.T, user, password string) *sql.DB {
 	t.Helper()
 	config, err := mysql.ParseDSN(platform.Endpoints.MySQLDSN)
@@ -83,7 +83,7 @@ func databaseAs(t *testing.T, user, password string) *sql.DB {
 	}
 	config.ParseTime, config.Loc = true, time.UTC
 	config.Params = map[string]string{"time_zone": "'+00:00'"}
-	// Statements that wait for others' locks get the time: one that the client gave up would still take effect, some time later.
+	// Long timeouts: a statement that waits for a lock would still take effect after the client has given up.
 	config.Timeout, config.ReadTimeout, config.WriteTimeout = 2*time.Second, 2*time.Minute, 2*time.Minute
 	connector, err := mysql.NewConnector(config)
 	if err != nil {
@@ -94,20 +94,20 @@ func databaseAs(t *testing.T, user, password string) *sql.DB {
 	return db
 }
 
-// consumer is one cdc process as the tests know it.
+// consumer is one cdc process.
 type consumer struct {
-	name string            // in the sandbox
-	http string            // its health server
-	env  map[string]string // what differs from the platform's own
+	name string            // its name in the sandbox
+	http string            // base URL of its administration listener
+	env  map[string]string // variables that differ from the platform's
 }
 
-// consumers are the platform's own consumer and a second one beside it.
+// consumers returns the platform's own consumer and a second one.
 func consumers(t *testing.T, change map[string]string) []*consumer {
 	t.Helper()
 	return []*consumer{{name: "cdc", http: platform.Endpoints.CDC, env: change}, another(t, "cdc-two", change)}
 }
 
-// another is a consumer beside the platform's own.
+// another returns an additional consumer with ports of its own.
 func another(t *testing.T, name string, change map[string]string) *consumer {
 	t.Helper()
 	c := &consumer{name: name, env: map[string]string{}}
@@ -126,10 +126,10 @@ func (c *consumer) start(t *testing.T, program string) {
 	}
 }
 
-// program is the platform's own binary of the consumer.
+// program returns the path of the platform's cdc binary.
 func program() string { return platform.Endpoints.Commands["cdc"][0] }
 
-// verb runs one of the consumer's verbs and returns what it printed.
+// verb runs a verb of cdc and returns its output.
 func verb(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*time.Minute)
@@ -145,7 +145,7 @@ func verb(t *testing.T, args ...string) (string, error) {
 
 var client = &http.Client{Timeout: 20 * time.Second}
 
-// fetch returns the body of an answer 200.
+// fetch returns the body of a response with status 200. Any other status is an error.
 func fetch(method, address, body string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(context.Background(), method, address, bytes.NewBufferString(body))
 	if err != nil {
@@ -164,7 +164,7 @@ func fetch(method, address, body string) ([]byte, error) {
 	return text, err
 }
 
-// metrics returns the values of a metric by its labels as they are printed, "" without labels.
+// metrics returns the values of a metric by their labels, as printed; "" without labels.
 func (c *consumer) metrics(name string) (map[string]float64, error) {
 	text, err := fetch(http.MethodGet, c.http+"/metrics", "")
 	if err != nil {
@@ -193,7 +193,7 @@ func sum(values map[string]float64) float64 {
 	return total
 }
 
-// onOneConnection runs statement on one connection with an empty sql_mode, which allows zero dates.
+// onOneConnection runs a statement with an empty sql_mode, which allows zero dates.
 func onOneConnection(db *sql.DB, statement string) error {
 	conn, err := db.Conn(context.Background())
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// The proof is worth what it can find. Each mutant takes one safeguard out of the consumer; the same workload, faults and oracle
-// must then find differences that stay.
+// These tests prove that the comparison finds errors. Each mutant removes one safeguard from the consumer. The same
+// workload and faults must then lead to permanent differences.
 
 const consumerModule = "../../../services/cdc"
 
-// mutant builds the consumer with old replaced by its mutation in one file, without touching the file.
+// mutant builds the consumer with old replaced by mutation in one file. The file itself stays unchanged.
 func mutant(t *testing.T, file, old, mutation string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(consumerModule, file))
@@ -50,11 +50,11 @@ func mutant(t *testing.T, file, old, mutation string) string {
 	return binary
 }
 
-// mustDiffer waits until the mutant has nothing left to do and fails when its index is right all the same.
+// mustDiffer waits until the mutant has processed everything, and fails if its index is nevertheless correct.
 func (f *field) mustDiffer(t *testing.T) {
 	t.Helper()
 	f.account(t)
-	rest(2 * time.Second) // for what the last rows of user_meta still bring
+	rest(2 * time.Second) // for records that the last rows of user_meta still cause
 	f.account(t)
 	f.index.faulty.Store(false)
 	found, err := differences(t.Context(), database(t))
@@ -97,7 +97,7 @@ func TestWithMarksBeforeTheWorkIsDoneTheOracleFails(t *testing.T) {
 	f.index.down.Store(true)
 	work := &workload{db: database(t), seed: seed}
 	work.run(t, func(done int64) bool { return done < 500 })
-	rest(5 * time.Second) // marks are committed every second
+	rest(5 * time.Second) // offsets are committed every second
 	for _, c := range f.consumers {
 		if err := platform.Kill(c.name); err != nil {
 			t.Fatal(err)

@@ -10,10 +10,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// answerWithin is a search's deadline of five seconds, with room for a busy machine.
+// answerWithin is the maximum time of a response: a search's deadline of five seconds, plus time for a busy machine.
 const answerWithin = 10 * time.Second
 
-// faultLasts is longer than a search; with LAB_LONG_TESTS also longer than Kafka's clients wait for an answer.
+// faultLasts returns a time longer than a search. With LAB_LONG_TESTS it is also longer than the timeouts of Kafka's
+// clients.
 func faultLasts() time.Duration {
 	if long() {
 		return 40 * time.Second
@@ -31,8 +32,8 @@ var networkFaults = []struct {
 	{"cut", (*netfault.Link).Cut},
 }
 
-// TestWhatASearchSeesOfAFaultInTheNetwork prints a table: for Kafka and for the index what a search is answered during
-// each fault, and how long after it a patient is found who was registered meanwhile. None is lost.
+// TestWhatASearchSeesOfAFaultInTheNetwork prints a table: for each fault of Kafka and of the index, the responses to
+// searches, and the time after its end until a patient registered meanwhile is found. None may be lost.
 func TestWhatASearchSeesOfAFaultInTheNetwork(t *testing.T) {
 	index := netfault.New(t, hostOf(platform.Endpoints.Elasticsearch))
 	behindLink(t, "search", map[string]string{"SEARCH_ES_URL": "http://" + index.Addr()})
@@ -73,7 +74,7 @@ func TestWhatASearchSeesOfAFaultInTheNetwork(t *testing.T) {
 	t.Logf("\n%-14s %-10s %-13s found after\n%s", "engine", "fault", "a search", table.String())
 }
 
-// behindLink starts a part of the platform again with other settings, until the end of the test.
+// behindLink restarts a part of the platform with changed settings until the test ends.
 func behindLink(t *testing.T, name string, change map[string]string) {
 	t.Helper()
 	start := func(change map[string]string) {

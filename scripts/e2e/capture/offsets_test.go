@@ -7,8 +7,8 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// uncommitted returns how many records of the source and projection topics the consumer group has not committed, as the brokers say.
-// Heartbeats are left out: they never end.
+// uncommitted returns the number of records in the source and projection topics that the consumer group has not
+// committed. Heartbeats are left out, because they never stop.
 func uncommitted() (int64, error) {
 	settings := sarama.NewConfig()
 	settings.Version = sarama.V3_6_0_0
@@ -47,7 +47,7 @@ func uncommitted() (int64, error) {
 	return lag, nil
 }
 
-// kafka is a client of the platform's brokers.
+// kafka returns a client of the platform's brokers.
 func kafka(t *testing.T) sarama.Client {
 	t.Helper()
 	settings := sarama.NewConfig()
@@ -60,7 +60,7 @@ func kafka(t *testing.T) sarama.Client {
 	return client
 }
 
-// endsOf are the next offsets of every topic of rows, by partition.
+// endsOf returns the next offsets of the data topics by partition.
 func endsOf(t *testing.T, client sarama.Client) map[string]map[int32]int64 {
 	t.Helper()
 	all := map[string]map[int32]int64{}
@@ -80,7 +80,7 @@ func endsOf(t *testing.T, client sarama.Client) map[string]map[int32]int64 {
 	return all
 }
 
-// moveToTheEnd sets the offsets of the consumer group as kafka-consumer-groups --reset-offsets --to-latest does.
+// moveToTheEnd sets the offsets of the consumer group like kafka-consumer-groups --reset-offsets --to-latest.
 func moveToTheEnd(t *testing.T) {
 	t.Helper()
 	client := kafka(t)
@@ -107,7 +107,7 @@ func moveToTheEnd(t *testing.T) {
 	}
 }
 
-// membership tells who the consumer group's members are, and which partitions each was given.
+// membership returns the members of the consumer group and their partitions, as text.
 func membership() string {
 	settings := sarama.NewConfig()
 	settings.Version = sarama.V3_6_0_0

@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 )
 
-// hit is one document of the index with its route.
+// hit is one document of the index with its routing.
 type hit struct {
 	ID      string         `json:"_id"`
 	Routing string         `json:"_routing"`
@@ -26,7 +26,7 @@ type hit struct {
 	Sort    []any          `json:"sort"`
 }
 
-// indexNode returns the address of a node of the index that answers.
+// indexNode returns the address of a search node that responds.
 func indexNode() (string, error) {
 	addresses := strings.Split(platform.Endpoints.Elasticsearch, ",")
 	if len(addresses) == 1 {
@@ -43,7 +43,7 @@ func indexNode() (string, error) {
 	return "", errors.New("no node of the index answers")
 }
 
-// indexed reads every document of the index, under whatever route. Without one of its shards it is an error.
+// indexed returns every document of the index, with any routing. It fails if a shard is missing.
 func indexed() ([]hit, error) {
 	base, err := indexNode()
 	if err != nil {
@@ -79,7 +79,7 @@ func indexed() ([]hit, error) {
 	}
 }
 
-// differences compares the index with what the source tables say. It names patients by id only.
+// differences compares the index with the source tables. The texts contain ids of patients only.
 func differences(ctx context.Context, db *sql.DB) ([]string, error) {
 	want, err := oracletest.Expected(ctx, db)
 	if err != nil {
@@ -118,7 +118,7 @@ func differences(ctx context.Context, db *sql.DB) ([]string, error) {
 	return found, nil
 }
 
-// plain brings a document into the oracle's shape.
+// plain converts a document to the form of oracletest.
 func plain(source map[string]any) oracletest.Document {
 	d := oracletest.Document{}
 	for field, value := range source {
@@ -141,7 +141,7 @@ func plain(source map[string]any) oracletest.Document {
 	return d
 }
 
-// converge waits until the index equals the tables, and fails with the first differences that stay.
+// converge waits until the index equals the tables. It fails with the first remaining differences.
 func converge(t *testing.T, db *sql.DB) {
 	t.Helper()
 	begin := time.Now()

@@ -18,11 +18,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
 )
 
-// photographed is how far back the pictures look.
+// photographed is the period that the pictures show.
 const photographed = 2 * time.Minute
 
-// photograph draws the boards of these charts as Prometheus answers, and takes pictures into the folder that
-// LAB_SCREENSHOTS names. Grafana is in no package registry, so the panels are drawn here, at the places the boards give them.
+// photograph draws the dashboards of some charts with data of Prometheus, and stores pictures in the folder
+// LAB_SCREENSHOTS. The panels are drawn here, at their positions, because Grafana is in no package registry.
 func photograph(t *testing.T, server *prometheus.Server) {
 	t.Helper()
 	folder := os.Getenv("LAB_SCREENSHOTS")
@@ -44,7 +44,8 @@ func photograph(t *testing.T, server *prometheus.Server) {
 	}
 }
 
-// keepAsking makes the load that the pictures show: twenty times a second a request, a search, a new patient and a message.
+// keepAsking causes the load that the pictures show: twenty times a second a request, a search, a new patient and a
+// message.
 func keepAsking(t *testing.T) {
 	t.Helper()
 	db, someone := database(t), user(t, 12, 1)
@@ -73,7 +74,7 @@ const (
 	colours       = 8
 )
 
-// drawBoard returns a page with the panels that ask for metrics.
+// drawBoard returns a page with the panels that show metrics.
 func drawBoard(t *testing.T, server *prometheus.Server, d board) string {
 	t.Helper()
 	var page strings.Builder
@@ -93,13 +94,13 @@ func drawBoard(t *testing.T, server *prometheus.Server, d board) string {
 	return page.String()
 }
 
-// line is a series as a panel names it.
+// line is a series with its name in the panel.
 type line struct {
 	name   string
 	points []prometheus.Point
 }
 
-// inLegend is a label in the legend of a panel: {{label}}.
+// inLegend matches a label in the legend format of a panel: {{label}}.
 var inLegend = regexp.MustCompile(`{{\s*(\w+)\s*}}`)
 
 func linesOf(t *testing.T, server *prometheus.Server, expr, legend string) (lines []line) {
@@ -117,7 +118,7 @@ func linesOf(t *testing.T, server *prometheus.Server, expr, legend string) (line
 	return lines
 }
 
-// draw returns a panel: its title, its lines, and what they are.
+// draw returns the HTML of a panel: its title, its lines and its legend.
 func draw(title string, lines []line) string {
 	from, to, top := math.Inf(1), math.Inf(-1), 0.0
 	for _, l := range lines {

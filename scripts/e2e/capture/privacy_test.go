@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// canaries are what a row says about a patient; each is found nowhere else.
+// canaries maps columns to marked values of a patient, each of which occurs nowhere else.
 var canaries = map[string]string{
 	"fullName": "Zyxwanda Quillfeather", "contact": "9870654321", "email": "zyx.quill@canary.invalid", "passportNo": "ZQPASS7654",
 	"nationalIdentityNumber": "ZQNID-5544-3322", "labPatientId": "ZQLPID-99",
@@ -23,8 +23,8 @@ const (
 	canarySample = "ZQSAMPLE-88002"
 )
 
-// TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay takes marked values through every path on which an engine or a decoder complains
-// about a value: malformed events, a column that refuses, a mapping that refuses.
+// TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay sends marked values through every path on which an engine or a
+// decoder reports an invalid value: malformed events, a column that refuses a value, a mapping that refuses one.
 func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
@@ -59,14 +59,14 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	name, key := canaries["fullName"], `{"id":930002}`
 	p.send("userDetails", key, `{"op":"u","after":{"id":930002,"fullName":"`+name)
 	p.send("userDetails", name, `{"op":"u","after":{"id":"`+name+`","labId_id":12}}`)
-	p.send("billing", key, `{"op":"`+name+`","after":`+`"`+canaryOrder+`"}`) // an operation that no one knows: skipped
+	p.send("billing", key, `{"op":"`+name+`","after":`+`"`+canaryOrder+`"}`) // an unknown operation is skipped
 	p.send("billing", key, `{"op":"c","after":{"id":1,"userDetailsId_id":"`+canaryOrder+`"}}`)
 	p.send("user_meta", `{"user_id":930002}`, `{"op":"c","after":{"user_id":930002,"lab_id":12,"rev":5,"is_deleted":0,"date_of_birth":"`+name+`"}}`)
 	p.send("user_meta", `{"user_id":930003}`, `{"op":"c","after":{"user_id":930003,"lab_id":12,"rev":5,"is_deleted":0,"full_name":"`+name+`","order_numbers":"[\"`+
 		strings.Repeat(canaryOrder, 4000)+`\"]"}}`)
 	exec("ALTER TABLE user_meta ADD CONSTRAINT short CHECK (user_id <> 930004 OR LENGTH(contact) < 4)")
 	repair := sync.OnceFunc(func() { exec("ALTER TABLE user_meta DROP CONSTRAINT short") })
-	t.Cleanup(repair) // whatever fails before
+	t.Cleanup(repair) // also if the test fails before
 	row(930004)
 	log := filepath.Join(platform.Dir, "logs", "cdc.log")
 	await.Nil(t, "a letter from the decoder, the database and the index", func() error {

@@ -11,8 +11,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// gh-ost and pt-online-schema-change copy a table into a shadow table with the new structure, and rename both at the end. The
-// connectors continue, and continue after a restart at each step, although they capture neither the shadow nor the copy.
+// gh-ost and pt-online-schema-change copy a table into a shadow table with the new structure, and finally rename both.
+// The connectors must continue, also after a restart at each step, although they capture neither the shadow table nor
+// the copying.
 func TestAnOnlineSchemaChangePassesWhileConnectorsRunAndRestart(t *testing.T) {
 	db := database(t)
 	must := func(query string, args ...any) {
@@ -56,14 +57,14 @@ func TestAnOnlineSchemaChangePassesWhileConnectorsRunAndRestart(t *testing.T) {
 			copyRows(t, db, tool.shadow)
 			step("RENAME TABLE userDetails TO " + tool.old + ", " + tool.shadow + " TO userDetails")
 			step("DROP TABLE " + tool.old)
-			must("ALTER TABLE userDetails DROP COLUMN " + column) // as it was, for the other tests
+			must("ALTER TABLE userDetails DROP COLUMN " + column) // restores the table for the other tests
 			arrives(name + ": a patient behind the end")
 		}
 	}
 	converge(t, db)
 }
 
-// copyRows copies what is there, zero dates as well, which MySQL refuses otherwise.
+// copyRows copies all rows, including zero dates, which MySQL refuses by default.
 func copyRows(t *testing.T, db *sql.DB, shadow string) {
 	t.Helper()
 	conn, err := db.Conn(t.Context())

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// Laboratories of these tests: no one else writes there. 31 and 32 are not on the same shard.
+// Laboratories in which only these tests write. 31 and 32 are on different shards.
 const (
 	ownLab   = int64(31)
 	otherLab = int64(32)
@@ -32,7 +32,7 @@ func write(t *testing.T, statements ...string) {
 	}
 }
 
-// register writes a patient with a bill, an order and a sample.
+// register inserts a patient with a bill, an order and a sample.
 func register(t *testing.T, lab, id int64, name, contact, sample string) {
 	t.Helper()
 	write(t, fmt.Sprintf("INSERT INTO userDetails (id, labId_id, fullName, contact, labPatientId, gender, dateOfBirth) VALUES (%d, %d, '%s', '%s', 'ST-%d', 'Female', '1990-02-11')",
@@ -85,7 +85,7 @@ func TestALoginSeesItsOwnPatientsAlone(t *testing.T) {
 	org := func(org int64) credential {
 		return token(t, map[string]any{"session_type": "organization", "lab_id": ownLab, "org_id": org})
 	}
-	org(45).sees(t, "9812345680", id) // by the bill
+	org(45).sees(t, "9812345680", id) // visible by the bill
 	org(46).sees(t, "9812345680")
 	for name, listener := range listeners() {
 		for _, who := range []credential{user(t, ownLab, 1), cookie(t, ownLab, 2), org(45)} {
@@ -205,7 +205,7 @@ func TestPathsAndLiterals(t *testing.T) {
 	}
 }
 
-// modeKey is where operators set what the index can take.
+// modeKey is the Redis key in which operators set the mode of the rate limit.
 const modeKey = "search:rate_limit_mode"
 
 func TestInAnEmergencyEverybodyHasFiveSearchesAMinute(t *testing.T) {
@@ -223,7 +223,7 @@ func TestInAnEmergencyEverybodyHasFiveSearchesAMinute(t *testing.T) {
 	setMode("emergency")
 	t.Cleanup(func() { setMode("normal") })
 	inMode("emergency")
-	mine, session := user(t, ownLab, 50), cookie(t, ownLab, 50) // one person, however logged in
+	mine, session := user(t, ownLab, 50), cookie(t, ownLab, 50) // one user with two kinds of login
 	for n := range 5 {
 		who, listener := mine, platform.Endpoints.Gateway
 		if n%2 == 1 {

@@ -19,19 +19,19 @@ import (
 
 const (
 	searchPath = "/api/v1/users/search"
-	// searchPrefix is what a proxy before the search's own port would forward; paths without it are answered too.
+	// searchPrefix is a path prefix that a proxy in front of the service's own port may keep; paths without it work, too.
 	searchPrefix = "/search-service"
 )
 
-// listeners are the two places where searches are answered.
+// listeners returns the two listeners that serve searches.
 func listeners() map[string]string {
 	return map[string]string{"gateway": platform.Endpoints.Gateway, "search": platform.Endpoints.Search}
 }
 
-// credential is a header that says who asks.
+// credential is a header that authenticates a request.
 type credential struct{ name, value string }
 
-// token is that of a user's telephone; identity has the fields of a session.
+// token returns a bearer token as phones have it. identity has the fields of a session.
 func token(t *testing.T, identity map[string]any) credential {
 	t.Helper()
 	claims := jwt.MapClaims{"session_type": "lab_user", "lab_user_id": 77, "username": "search-test", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}
@@ -45,13 +45,13 @@ func token(t *testing.T, identity map[string]any) credential {
 	return credential{"Authorization", "Bearer " + text}
 }
 
-// user is a token of someone in the laboratory.
+// user returns a token of a user of the laboratory.
 func user(t *testing.T, lab, id int64) credential {
 	t.Helper()
 	return token(t, map[string]any{"lab_id": lab, "lab_user_id": id})
 }
 
-// cookie is a session in the cache.
+// cookie returns the cookie of a new session.
 func cookie(t *testing.T, lab, id int64) credential {
 	t.Helper()
 	session := fmt.Sprintf("search-%d-%d", lab, id)
@@ -59,7 +59,7 @@ func cookie(t *testing.T, lab, id int64) credential {
 	return credential{"Cookie", "sessionid=" + session}
 }
 
-// store writes a fixture, also while the test is being cleaned up.
+// store writes a fixture, also during the cleanup of a test.
 func store(t *testing.T, fixture string) {
 	t.Helper()
 	parsed, err := fixtures.Parse([]byte(fixture), platform.Dir)
@@ -75,7 +75,7 @@ func store(t *testing.T, fixture string) {
 	}
 }
 
-// answer is a REST answer.
+// answer is a REST response.
 type answer struct {
 	status int
 	header http.Header
@@ -106,7 +106,7 @@ func (c credential) send(t *testing.T, method, address, body string, more ...cre
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// found is what a search says.
+// found is the response to a search.
 type found struct {
 	Total         int64
 	TotalRelation string `json:"total_relation"`
@@ -123,7 +123,7 @@ type found struct {
 	}
 }
 
-// search asks at one listener; the answer is 200.
+// search sends a search to one listener. Any status other than 200 is an error.
 func (c credential) search(t *testing.T, listener, body string) (found, error) {
 	t.Helper()
 	got := c.send(t, http.MethodPost, listener+searchPath, body)
@@ -134,7 +134,7 @@ func (c credential) search(t *testing.T, listener, body string) (found, error) {
 	return f, json.Unmarshal([]byte(got.body), &f)
 }
 
-// sees waits until the text finds exactly these patients, at both listeners.
+// sees waits until a search for the text finds exactly these patients, at both listeners.
 func (c credential) sees(t *testing.T, text string, want ...int64) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"query": text})
@@ -171,7 +171,7 @@ func (c credential) detail(t *testing.T, listener string, id int64) answer {
 	return c.send(t, http.MethodGet, fmt.Sprintf("%s/api/v1/users/%d", listener, id), "")
 }
 
-// refusal checks the one error body: the HTTP status, a sentence, and details, and nothing of ours inside.
+// refusal checks an error body: the HTTP status, a sentence, details, and no internal text.
 func refusal(t *testing.T, what string, got answer, status int, details string) {
 	t.Helper()
 	var body map[string]any

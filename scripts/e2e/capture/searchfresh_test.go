@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// The contract of the search: who is registered is found within two seconds. It is one of the platform, not of each
+// The contract of the search: a registered patient is found within two seconds. It applies to the platform, not to each
 // row: the slowest two of fifty may take longer.
 const (
 	freshRows   = 50
@@ -41,7 +41,7 @@ func TestARowIsFoundOverRESTWithinTwoSeconds(t *testing.T) {
 			return nil
 		})
 	}
-	insert(0) // a pipeline that rested may have to wake up
+	insert(0) // not measured: an idle pipeline needs time to start
 	find(0)
 	taken := make([]time.Duration, freshRows)
 	for i := range taken {

@@ -115,7 +115,8 @@ func TestWithoutTheCacheTokensWorkAndNobodyIsLoggedOut(t *testing.T) {
 	healthSays(t, "healthy", "")
 }
 
-// TestNothingThatIsSearchedForIsToldToMachines takes marked values through every answer of the search.
+// TestNothingThatIsSearchedForIsToldToMachines sends marked values through every response of the search, and searches
+// logs and metrics for them.
 func TestNothingThatIsSearchedForIsToldToMachines(t *testing.T) {
 	const id = 940_050
 	const name, contact, sample, nonsense = "Xanthippe Vongole", "9876504321", "ZQSEARCH-4711", "Qwzyx Brmpft"

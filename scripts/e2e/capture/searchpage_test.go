@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// tab is a browser on the page.
+// tab is a browser tab with a page of the platform.
 type tab struct{ *browser.Page }
 
 func openTab(t *testing.T, session, address string) tab {
@@ -20,7 +20,7 @@ func openTab(t *testing.T, session, address string) tab {
 	return tab{browser.Visit(t, address, session)}
 }
 
-// shows waits until an expression has the text in it.
+// shows waits until the value of an expression contains the text.
 func (b tab) shows(what, expression, want string) {
 	b.T.Helper()
 	await.Nil(b.T, what, func() error {
@@ -39,7 +39,7 @@ const (
 	pageDetail  = `document.getElementById("detail").hidden ? "" : document.getElementById("detail").textContent`
 )
 
-// A receptionist finds a patient without touching the mouse, and no one of another laboratory.
+// A receptionist finds a patient with the keyboard only, and no patient of another laboratory.
 func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	const first, second, stranger = 940_301, 940_302, 940_303
 	register(t, ownLab, first, "Quenby Ashgrove", "9811100301", "SPAGE-301/1")
@@ -72,7 +72,7 @@ func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	}
 }
 
-// Anyone who is about to register someone asks whether the patient is there already, and sees why each is proposed.
+// Before registering a patient, a user checks whether the patient exists, and sees why each candidate is proposed.
 func TestTheSearchPageTellsWhoIsHereAlready(t *testing.T) {
 	const known = 940_311
 	register(t, ownLab, known, "Yolanda Birchwood", "9811100311", "SPAGE-311/1")
@@ -101,7 +101,7 @@ func TestTheSearchPageAsksToLogIn(t *testing.T) {
 	b.shows("what to do", pageState, "Log in")
 }
 
-// A search stays over a reload, and Back from a patient leads to it. The address never has what was typed.
+// A search survives a reload, and Back from a patient returns to it. The typed text is never part of the address.
 func TestTheSearchPageKeepsItsSearch(t *testing.T) {
 	const known = 940_321
 	register(t, ownLab, known, "Ximena Larkspur", "9811100321", "SPAGE-321/1")

@@ -18,8 +18,8 @@ const (
 	pageChoices  = `[...document.querySelectorAll("#choices button")].map((b) => b.textContent).join("; ")`
 )
 
-// A receptionist scans the barcode of a sample, sees whose it is, and opens the bill; the number of the bill leads to the same
-// page, and not to the bill that has this number as its id.
+// A receptionist scans the barcode of a sample, sees its patient, and opens the bill. The printed number of the bill
+// leads to the same page, not to the bill with this number as its id.
 func TestANumberOnPaperLeadsToItsPatient(t *testing.T) {
 	const first, second = 940_401, 940_402
 	register(t, ownLab, first, "Rosalind Thackeray", "9811100401", "SHELL-401")
@@ -33,7 +33,7 @@ func TestANumberOnPaperLeadsToItsPatient(t *testing.T) {
 	b.Do(chromedp.Click(chromedp.CSS("h1")))
 	b.Press("/")
 	b.Press(strings.Split("shell-401", "")...)
-	b.Press(kb.Enter) // as a scanner does
+	b.Press(kb.Enter) // as scanners do
 	b.shows("what can be done with the sample", pageCommands, "Sample SHELL-401 · Rosalind Thackeray")
 	b.shows("the bill by its printed number", pageCommands, fmt.Sprintf("Open bill %d", second*10))
 	b.Pictures("shell-command")
@@ -42,7 +42,7 @@ func TestANumberOnPaperLeadsToItsPatient(t *testing.T) {
 	b.shows("her sample", pagePatient, "SHELL-401")
 	b.Pictures("shell-bill")
 
-	b.Fill("bill", "input", fmt.Sprint(second*10)) // printed on the first bill, and the id of the second
+	b.Fill("bill", "input", fmt.Sprint(second*10)) // printed on the first bill, and the id of the second one
 	b.Eval(`document.getElementById("choose").requestSubmit()`)
 	b.shows("the bill with this number on paper", pagePatient, "Rosalind Thackeray")
 	b.Fill("bill", "input", "SHELL-999")
@@ -56,7 +56,7 @@ func TestANumberOnPaperLeadsToItsPatient(t *testing.T) {
 	}
 }
 
-// A number that means two things offers both, each with its patient.
+// For a number with two meanings the page offers both, each with its patient.
 func TestANumberOfTwoThingsIsAQuestion(t *testing.T) {
 	const first, second = 940_411, 940_412
 	register(t, ownLab, first, "Ottoline Fairweather", "9811100411", "SHELL-411")
@@ -74,7 +74,7 @@ func TestANumberOfTwoThingsIsAQuestion(t *testing.T) {
 	b.shows("whose it is", pagePatient, "Perpetua Longbottom")
 }
 
-// An organization sees the pages that it may use, and no refusal.
+// An organization sees only the pages that it may use, and no refusal.
 func TestALoginSeesTheNavigationThatItMayUse(t *testing.T) {
 	store(t, fmt.Sprintf(`{"sessions":[{"id":"shell-org","session_type":"organization","lab_id":%d,"org_id":45,"username":"apollo"}]}`, ownLab))
 	b := openTab(t, "shell-org", platform.Endpoints.Gateway+"/search/")
@@ -85,8 +85,8 @@ func TestALoginSeesTheNavigationThatItMayUse(t *testing.T) {
 	}
 }
 
-// A technician scans the sample, sees whose blood it is, counts, and saves for this report; the number of another test's sample
-// is refused before a cell is counted.
+// A technician scans a sample, sees its patient, counts, and saves the count for this report. The number of another
+// test's sample is refused before a cell is counted.
 func TestACountBelongsToTheScannedSample(t *testing.T) {
 	const patient, other, test = 940_421, 940_422, 94_042
 	register(t, ownLab, patient, "Leocadia Brandywine", "9811100421", "SHELL-421")

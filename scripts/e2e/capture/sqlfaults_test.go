@@ -11,8 +11,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The consumers' own user has what services/cdc/README.md names and no more: a read-only server stops it as it would in production,
-// and a privilege that is missing from that list stops the test.
+// The consumers have a database user with exactly the privileges that services/cdc/README.md lists. So a read-only
+// server stops them as in production, and a privilege that the list lacks fails the test.
 const (
 	consumerUser     = "cdc_consumer"
 	consumerPassword = "of-this-test"
@@ -37,7 +37,8 @@ func admitConsumers(db *sql.DB) error {
 	return nil
 }
 
-// readOnly lets the database refuse everybody's writes but the administrator's, who makes the workload, as during a switch-over.
+// readOnly makes the database refuse all writes except the administrator's, who runs the workload, as during a
+// switch-over.
 func readOnly(admin, consumer *sql.DB, d time.Duration) fault {
 	return fault{"database read-only", func() error {
 		if _, err := admin.Exec("SET GLOBAL read_only = ON"); err != nil {
@@ -52,8 +53,8 @@ func readOnly(admin, consumer *sql.DB, d time.Duration) fault {
 	}}
 }
 
-// deadlocks locks the rows that the consumers write in the opposite order until the database has ended one of the consumers'
-// transactions for it.
+// deadlocks locks the rows that the consumers write in the opposite order, until a deadlock has made the database end a
+// consumer's transaction.
 func deadlocks(db *sql.DB, limit time.Duration) fault {
 	return fault{"deadlocks", func() error {
 		before, err := countDeadlocks(db)
@@ -96,14 +97,14 @@ func countDeadlocks(db *sql.DB) (int, error) {
 	var name string
 	var n int
 	err := db.QueryRow("SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'").Scan(&name, &n)
-	if errors.Is(err, sql.ErrNoRows) { // MySQL counts them elsewhere
+	if errors.Is(err, sql.ErrNoRows) { // MySQL has another counter
 		err = db.QueryRow("SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'").Scan(&n)
 	}
 	return n, err
 }
 
-// lockDownwards holds the upper rows of every writer's patients and then asks for the lower ones; a consumer goes upwards. It
-// holds more rows than the consumer, whose transaction is therefore the one that the database ends.
+// lockDownwards locks the upper half of the writers' patients and then the lower half; consumers lock upwards. It holds
+// more locks than a consumer, so the database ends the consumer's transaction.
 func lockDownwards(db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// foreign are statements on tables and objects that are not captured, among them all that the connectors' grammar is known not to
-// read. A server that does not know one refuses it, and it is left out.
+// foreign are statements on tables and objects that are not captured, including all that the connectors' grammar is
+// known not to support. Statements that the server refuses are skipped.
 var foreign = []string{
 	"CREATE TABLE o_inet6 (id INT PRIMARY KEY, ip INET6 NULL)",
 	"CREATE TABLE o_inet4 (id INT PRIMARY KEY, ip INET4 NULL)",
@@ -87,7 +87,8 @@ var foreign = []string{
 	"DROP TABLE IF EXISTS o_inet6, o_inet4, o_compressed, o_uuid, o_plain, o_versioned, o_period, o_parts, o_part0, o_defaults, o_vector, o_liked, o_as",
 }
 
-// Whatever other programs do to tables that are not captured, changes of patients arrive within seconds and no one has to do anything.
+// Statements of other programs on tables that are not captured must not stop the connectors: changes of patients arrive
+// within seconds, without an operator.
 func TestStatementsOnOtherTablesDoNotStopTheConnectors(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
@@ -109,8 +110,9 @@ func TestStatementsOnOtherTablesDoNotStopTheConnectors(t *testing.T) {
 	converge(t, db)
 }
 
-// On a captured table a definition that the connectors cannot read is named with the way out, and once it is changed they start over
-// by themselves; what arrived meanwhile is found. A definition that they can read passes.
+// If a captured table has a definition that the connectors cannot read, the verbs name it and the solution. Once the
+// table is changed, the connectors start over by themselves, and rows inserted meanwhile are found. A definition that
+// they can read has no effect.
 func TestStatementsOnACapturedTablePassOrSayWhatToDo(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
@@ -151,12 +153,12 @@ func TestStatementsOnACapturedTablePassOrSayWhatToDo(t *testing.T) {
 	await.Nil(t, "the patient behind the type", func() error { return shown(923100, "Behind The Type") })
 	await.Nil(t, "both connectors being up", func() error { return connectorsUp(cdc, "1 1") })
 	t.Logf("the patient was found %.1f s after the column was dropped", time.Since(begin).Seconds())
-	operate(t, "connectors", "recover") // by hand, when a person does not want to wait
+	operate(t, "connectors", "recover") // an operator may also start over by hand
 	follows(t, db, 923_101, "recover")
 	converge(t, db)
 }
 
-// follows registers a patient behind a statement and returns how long it took until the index had it.
+// follows registers a patient after a statement and returns the time until the index has the patient.
 func follows(t *testing.T, db *sql.DB, id int, statement string) time.Duration {
 	t.Helper()
 	name := fmt.Sprint("Behind ", id)

@@ -22,8 +22,9 @@ const (
 	followedName = "Yamuna Tracewell"
 )
 
-// TestABatchIsFollowedToWhatItWrote has the consumer send its spans to a collector: the batch of a patient's change with the
-// statements that wrote the row, and the batch of that row with the request that indexed it.
+// TestABatchIsFollowedToWhatItWrote sends the consumer's spans to a collector. It expects the trace of the batch that
+// changed a patient, with the statements that wrote the row, and of the batch of that row, with the request that
+// indexed it.
 func TestABatchIsFollowedToWhatItWrote(t *testing.T) {
 	collector, err := tracing.Listen(t.Context())
 	if err != nil {
@@ -75,7 +76,7 @@ func TestABatchIsFollowedToWhatItWrote(t *testing.T) {
 	checkExemplars(t, cdc, collector)
 }
 
-// replaced starts the platform's consumer again with other settings, nil for its own, and waits until it is ready.
+// replaced restarts the platform's consumer with changed settings, nil for its own, and waits until it is ready.
 func replaced(t *testing.T, change map[string]string) *consumer {
 	t.Helper()
 	if err := platform.Stop("cdc"); err != nil {
@@ -92,7 +93,7 @@ func replaced(t *testing.T, change map[string]string) *consumer {
 	return c
 }
 
-// treeOf returns a trace whose root has the first name, and some span the second.
+// treeOf returns a trace that has a root with the first name, and a span with the second.
 func treeOf(spans []tracing.Span, root, within string) (tracing.Tree, error) {
 	for _, s := range spans {
 		if s.Name != root {
@@ -118,11 +119,12 @@ func expect(t *testing.T, tree tracing.Tree, name string, kind otlp.Span_SpanKin
 	}
 }
 
-// exemplar is the trace beside a bucket of the indexing batches.
+// exemplar matches an exemplar of a bucket of the indexing batches, with its trace id.
 var exemplar = regexp.MustCompile(`cdc_batch_seconds_bucket\{[^}]*topic="user_meta"[^}]*\}.*# \{trace_id="([0-9a-f]+)"\}`)
 
-// checkExemplars asks as Prometheus does, which alone gets exemplars: there are some, and each leads to a trace that was sent.
-// A later batch replaces the exemplar of an earlier one, so none can be expected by its trace.
+// checkExemplars requests metrics as Prometheus does, because only OpenMetrics has exemplars. There must be some, and
+// each must belong to a trace that was sent. A certain trace cannot be expected, because later batches replace the
+// exemplars of earlier ones.
 func checkExemplars(t *testing.T, cdc *consumer, collector *tracing.Collector) {
 	t.Helper()
 	await.Nil(t, "traces beside the measurements", func() error {

@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// laboratories of the workload. With five shards 7 and 8 share one, where a document of one route can be hit by an operation on
-// the other.
+// laboratories of the workload. With five shards, 7 and 8 share one, where an operation with one routing can hit a
+// document of the other.
 var laboratories = []int64{7, 8, 12, 13, 20}
 
 const (
 	writers       = 4
-	patientsEach  = 250 // ids that one writer uses over and over
+	patientsEach  = 250 // ids that one writer reuses
 	maxPerCommit  = 12
 	commitTimeout = 20 * time.Second
-	meanPause     = int(40 * time.Millisecond) // of a writer between commits: the consumer keeps up when nothing fails
+	meanPause     = int(40 * time.Millisecond) // of a writer, so that the consumer keeps up if nothing fails
 )
 
-// workload writes to the source tables as an unruly platform would. Everything is drawn from the seed; what commits in which order
-// is the database's business, and the oracle reads the final state.
+// workload writes random changes to the source tables. All values depend on the seed, but the order of the commits does
+// not; the comparison reads the final state.
 type workload struct {
 	db    *sql.DB
 	seed  uint64
-	flips bool // only patients who move to and fro
+	flips bool // only move patients back and forth
 	done  atomic.Int64
 	alter atomic.Int64
 }
 
-// run makes operations until more says no. It continues through outages of the database.
+// run executes operations until more returns false. It continues through outages of the database.
 func (w *workload) run(t *testing.T, more func(done int64) bool) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -57,8 +57,8 @@ type writer struct {
 	first int64
 }
 
-// commit makes up to maxPerCommit operations in one transaction and repeats it until it commits. A commit whose answer was lost may
-// be repeated: the operations are statements about the state, not about the change.
+// commit executes up to maxPerCommit operations in one transaction and repeats it until it commits. Repeating is safe
+// when the response to a commit is lost, because operations set a state and do not depend on the previous one.
 func (o *writer) commit(t *testing.T) {
 	t.Helper()
 	var statements []statement
@@ -80,10 +80,10 @@ func (o *writer) commit(t *testing.T) {
 	}
 }
 
-// passes tells a failure of the engine from one of the test.
+// passes reports whether err is a temporary failure of the engine, not an error of the test.
 func passes(err error) bool {
 	switch number(err) {
-	case 0: // the connection broke
+	case 0: // a broken connection
 		return true
 	case 1205, 1213, 1020, 1053, 1412, 1290:
 		return true
@@ -114,7 +114,8 @@ type statement struct {
 
 func say(text string, args ...any) []statement { return []statement{{text, args}} }
 
-// operation draws what happens next. Ids of bills and reports follow from the patient's, so that a writer never meets another's.
+// operation returns random statements. Ids of bills and reports are derived from the patient's, so that writers never
+// share a row.
 func (o *writer) operation() []statement {
 	user := o.first + o.rng.Int64N(patientsEach)
 	bill := user*10 + o.rng.Int64N(4)
@@ -133,7 +134,7 @@ func (o *writer) operation() []statement {
 		return say("UPDATE userDetails SET isDeleted=? WHERE id=?", o.rng.IntN(2), user)
 	case draw < 55:
 		return say("DELETE FROM userDetails WHERE id=?", user)
-	case draw < 56: // the key of a patient changes, and back at the next insert
+	case draw < 56: // changes the patient's primary key; the next insert restores it
 		return append(say("DELETE FROM userDetails WHERE id=?", user+spare),
 			statement{"UPDATE userDetails SET id=? WHERE id=?", []any{user + spare, user}})
 	case draw < 68:
@@ -153,7 +154,7 @@ func (o *writer) operation() []statement {
 	}
 }
 
-// flip moves a patient, with all that is the patient's or without.
+// flip moves a patient to another laboratory, with or without the patient's bills and reports.
 func (o *writer) flip(user int64) []statement {
 	lab := laboratories[o.rng.IntN(len(laboratories))]
 	if o.w.flips {
@@ -193,7 +194,7 @@ func (o *writer) insertReport(report, bill, user int64) []statement {
 		" ON DUPLICATE KEY UPDATE sampleId=VALUES(sampleId)", report, bill, user, o.sample(), o.sample(), fmt.Sprintf("L%d", report), user)
 }
 
-// spare is how far away the keys of patients go whose key changes.
+// spare is added to a patient's key when the key changes.
 const spare = 1_000_000
 
 var (
@@ -236,7 +237,7 @@ func (o *writer) moment() string {
 	return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(o.rng.Int64N(int64(300 * 24 * time.Hour)))).Format("2006-01-02 15:04:05.000000")
 }
 
-// alterTable changes the structure of a captured table in mid-stream.
+// alterTable changes the structure of a captured table while changes are captured.
 func (w *workload) alterTable(t *testing.T) {
 	t.Helper()
 	if _, err := w.db.Exec(fmt.Sprintf("ALTER TABLE userDetails ADD COLUMN note%d VARCHAR(20) NULL", w.alter.Add(1))); err != nil && !passes(err) {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// rotated is a write that moves the keys a, b and c of three parameters on by i places.
+// rotated returns a request body that assigns the keys a, b and c to three parameters, rotated by i places.
 func rotated(i int) string {
 	var mappings []string
 	for n := range 3 {
@@ -21,7 +21,7 @@ func rotated(i int) string {
 	return `{"lab_id":12,"mappings":[` + strings.Join(mappings, ",") + "]}"
 }
 
-// turn returns by how many places the keys of mappings are moved on, -1 when they are of no single write.
+// turn returns by how many places the keys of mappings are rotated, or -1 if no single write has stored them.
 func turn(mappings []any) int {
 	keys := [3]string{}
 	for _, row := range mappings {
@@ -35,8 +35,8 @@ func turn(mappings []any) int {
 	return strings.Index("abcab", strings.Join(keys[:], ""))
 }
 
-// The process is killed three times while keys change places: no write is ever half done, and none that was answered is
-// lost.
+// The process is killed three times while keys change places. No write may be stored in part, and no acknowledged one
+// may be lost.
 func TestCellCounterSurvivesKill(t *testing.T) {
 	const test, writes = 77003, 60
 	seedTest(t, test)
@@ -74,7 +74,7 @@ func TestCellCounterSurvivesKill(t *testing.T) {
 		if done.Load() < writes/4 || done.Load() == writes {
 			t.Errorf("round %d: %d of %d writes were answered", round, done.Load(), writes)
 		}
-		// Alone, the last answer is the state.
+		// Without concurrent writes, the last response is the stored state.
 		if got := call(t, labSession, "POST", path, rotated(round)); got.status != http.StatusOK {
 			t.Errorf("round %d: %d %s", round, got.status, got.body)
 		}

@@ -10,7 +10,7 @@ import (
 
 const mappingsPath = "/api-v3/cell-counter-mappings/"
 
-// seedTest makes a test of laboratory 12 with parameters 1 to 5.
+// seedTest creates a test of laboratory 12 with parameters 1 to 5.
 func seedTest(t *testing.T, id int) {
 	t.Helper()
 	var formats []string
@@ -30,7 +30,7 @@ func mappingsOf(t *testing.T, session string, test int) []any {
 	return got.json(t)["mappings"].([]any)
 }
 
-// step is a request and what its answer has.
+// step is a request, and the status and a part of its response.
 type step struct {
 	name, session, method, path, body string
 	status                            int
@@ -47,7 +47,7 @@ func answersAre(t *testing.T, steps []step) {
 	}
 }
 
-// What was mapped by mistake is taken back, key by key or all at once.
+// Mappings that were created by mistake are removed, one by one or all at once.
 func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77005)
@@ -72,12 +72,13 @@ func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
 	})
 }
 
-// seen is the body of someone who saw a version of the stored count.
+// seen adds if_version to a body, as a client that has read this version of the stored count does.
 func seen(body string, version int) string {
 	return fmt.Sprintf(`%s,"if_version":%d}`, strings.TrimSuffix(body, "}"), version)
 }
 
-// Nucleated red cells that are mapped and counted with the documented fields alone are no white cells. Cell 13 is the nucleated red one.
+// Nucleated red cells (cell 13) that are mapped and counted with the documented fields only do not count as white
+// cells.
 func TestCellCounterNucleatedRedCellsAreApart(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77006)
@@ -93,7 +94,8 @@ func TestCellCounterNucleatedRedCellsAreApart(t *testing.T) {
 	})
 }
 
-// A stored count is evidence: of the report's test, by two persons, with what it was before in the activity log.
+// A stored count is evidence: it belongs to the report's test, is made by two persons, and its previous values are in
+// the activity log.
 func TestCellCounterStoredCountsProveSomething(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77004)

@@ -13,14 +13,13 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// login gives the tab a session.
+// login gives the tab the cookie of a session.
 func (p page) login(session string) {
 	p.T.Helper()
 	p.Do(browser.Command(network.SetCookie, network.SetCookieParams{Name: "sessionid", Value: session, URL: stack.Endpoints.Gateway}))
 }
 
-// press types keys as a person does, one after the other.
-// row returns the texts of a cell's row: key, name, count, per cent, absolute.
+// row returns the texts of a cell's row, joined by |: key, name, count, per cent, absolute.
 func (p page) row(cell int) string {
 	p.T.Helper()
 	return p.Eval(fmt.Sprintf(`[...document.querySelectorAll('tr[data-cell="%d"] td')].map((td) => td.textContent).join("|")`, cell))
@@ -31,7 +30,8 @@ func (p page) says(text string) {
 	p.Await(text, fmt.Sprintf(`document.getElementById("message").textContent.includes(%q)`, text))
 }
 
-// counterPage opens the counting page of a test with keys n, 2 and l, and r and s counted apart, at a report of that test.
+// counterPage opens the counting page at a report of a test. The keys are n, 2 and l, and r and s for cells that are
+// counted separately.
 func counterPage(t *testing.T, test int) (p page, report int) {
 	t.Helper()
 	report = test * 10
@@ -51,11 +51,11 @@ func counterPage(t *testing.T, test int) (p page, report int) {
 	p.Await("the way in", `location.pathname === "/"`)
 	p.login(labSession)
 	p.atReport(test, report)
-	p.Clean() // the refusal before the log-in is an error of the console
+	p.Clean() // the refusal before the login is an error in the console
 	return p, report
 }
 
-// atReport loads the page again with the keys of the test.
+// atReport loads the page at a report of the test.
 func (p page) atReport(test, report int) {
 	p.T.Helper()
 	p.Do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d&report=%d", stack.Endpoints.Gateway, test, report)))
@@ -67,7 +67,7 @@ func (p page) total() string {
 	return p.Eval(`document.getElementById("total").textContent`)
 }
 
-// want compares a row, as row returns it.
+// want compares the texts of a row, in the form of row.
 func (p page) want(what string, cell int, want string) {
 	p.T.Helper()
 	if got := p.row(cell); got != want {
@@ -75,7 +75,7 @@ func (p page) want(what string, cell int, want string) {
 	}
 }
 
-// keyStroke is the command of the protocol; a key that is held sends it again and again.
+// keyStroke holds the parameters of Input.dispatchKeyEvent. A held key sends the command repeatedly.
 type keyStroke struct {
 	Type       string `json:"type"`
 	Key        string `json:"key"`
@@ -86,7 +86,7 @@ type keyStroke struct {
 
 var dispatchKeyEvent = cdp.Command[keyStroke, cdp.Empty]{Method: "Input.dispatchKeyEvent"}
 
-// hold presses a key for as long as it repeats itself fifteen times.
+// hold presses a key until it has repeated fifteen times.
 func (p page) hold(key, text string) {
 	p.T.Helper()
 	for i := range 16 {
@@ -122,7 +122,7 @@ func TestCellCounterPageCountsByTheKeyboard(t *testing.T) {
 	}
 }
 
-// A key that is held counts once, and Enter ends the count wherever the focus is.
+// A held key counts one cell, and Enter ends the count wherever the focus is.
 func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 	p, report := counterPage(t, 77011)
 	p.hold("n", "n")
@@ -135,7 +135,7 @@ func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 		t.Errorf("one long Backspace leaves %s of 4 cells", got)
 	}
 	p.Do(chromedp.Click(chromedp.CSS("#undo")))
-	p.Eval(`(document.getElementById("undo").focus(), "focused")`) // as with the Tab key
+	p.Eval(`(document.getElementById("undo").focus(), "focused")`) // like the Tab key
 	p.Press("n")
 	if got := p.total(); got != "3" {
 		t.Errorf("after a click on undo and one more: %s", got)
@@ -159,12 +159,12 @@ func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 	}
 }
 
-// wantOfTheLoadedReportAlone enters another report after a save: nothing counts until its keys are loaded, and then not as
-// the previous one's.
+// wantOfTheLoadedReportAlone enters another report after a save. No key may count until the keys of that report are
+// loaded, and then its count must not be saved, because the report belongs to another test.
 func (p page) wantOfTheLoadedReportAlone(report int) {
 	p.T.Helper()
 	p.Fill("wbc", "input", "12")
-	p.Fill("report", "change", "7001") // of another test
+	p.Fill("report", "change", "7001") // a report of another test
 	p.Press("n")
 	p.says(fmt.Sprintf("and report %d are loaded, so this cell is not counted", report))
 	if got := p.total(); got != "0" {
@@ -180,7 +180,8 @@ func (p page) wantOfTheLoadedReportAlone(report int) {
 	p.Clean()
 }
 
-// A count belongs to the test and report whose keys were loaded, a reload keeps it, and giving it up is asked first.
+// A count belongs to the test and report whose keys were loaded. It survives a reload, and the page asks before it
+// discards a count.
 func TestCellCounterPageKeepsACount(t *testing.T) {
 	p, report := counterPage(t, 77012)
 	p.Press("n", "n", "l")
@@ -198,7 +199,7 @@ func TestCellCounterPageKeepsACount(t *testing.T) {
 	for _, button := range []string{"#clear", "#load"} {
 		p.Do(chromedp.Click(chromedp.CSS(button)))
 		p.Await("a question", `document.getElementById("ask")?.open === true`)
-		p.Press("n", kb.Enter) // Enter keeps the count, and no key counts while someone is asked
+		p.Press("n", kb.Enter) // Enter keeps the count; keys do not count during a question
 		p.Await("the answer", `document.getElementById("ask").open === false`)
 		if got := p.total(); got != "3" {
 			t.Errorf("after %s and keeping the count: %s", button, got)
@@ -213,8 +214,9 @@ func TestCellCounterPageKeepsACount(t *testing.T) {
 	p.says("Enter a sample or a test")
 }
 
-// Once a count has begun, mapped keys count wherever the focus was left; the field of the white cell count takes digits when it
-// is chosen again. A key that counts nothing is reported, and on a layout that is not Latin the position of a key counts.
+// Once a count has begun, mapped keys count wherever the focus is. The field of the white cell count accepts digits
+// after it is selected again. A key that counts nothing is reported, and with a keyboard layout that is not Latin the
+// position of a key decides.
 func TestCellCounterPageCountsWhereverTheFocusIs(t *testing.T) {
 	p, _ := counterPage(t, 77013)
 	white := func() string { return p.Eval(`document.getElementById("wbc").value`) }
@@ -250,7 +252,7 @@ func TestCellCounterPageCountsWhereverTheFocusIs(t *testing.T) {
 	p.want("no white cell count", 1, "n or 2|Neutrophil|3|75 %|")
 }
 
-// A stray key and Enter after a save do not replace the saved count: the page asks, and says whose it is.
+// A stray key and Enter after a save must not replace the saved count: the page asks, and names the person who made it.
 func TestCellCounterPageAsksBeforeItReplacesACount(t *testing.T) {
 	p, report := counterPage(t, 77013)
 	stored := func(version int) {
@@ -264,9 +266,9 @@ func TestCellCounterPageAsksBeforeItReplacesACount(t *testing.T) {
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 	p.Press("l", kb.Enter)
 	p.Await("a question", `document.getElementById("ask")?.open && document.getElementById("question").textContent.startsWith("4 cells of observer 1 by Asha Ranade")`)
-	p.Press(kb.Enter) // keeps it
+	p.Press(kb.Enter) // keeps the saved count
 	p.says("4 cells of observer 1 are stored")
-	p.Clean() // the refusal is an error of the console
+	p.Clean() // the refusal is an error in the console
 	stored(1)
 	p.Press(kb.Enter)
 	p.Await("a question", `document.getElementById("ask")?.open === true`)
@@ -276,7 +278,7 @@ func TestCellCounterPageAsksBeforeItReplacesACount(t *testing.T) {
 	stored(2)
 }
 
-// holdTheNextRead keeps the page waiting for the counts that it reads next, until go is called.
+// holdTheNextRead delays the next request for stored counts until go is called in the page.
 const holdTheNextRead = `(() => {
 	const real = window.fetch;
 	window.fetch = (path, options) => {
@@ -287,7 +289,8 @@ const holdTheNextRead = `(() => {
 	return "held";
 })()`
 
-// countTwice saves the count as the first observer; another person counts as the second one, without a network in between.
+// countTwice saves the count as the first observer. Another user then counts as the second observer, without a network
+// in between.
 func (p page) countTwice(t *testing.T, report int) {
 	t.Helper()
 	p.Eval(holdTheNextRead)
@@ -324,7 +327,8 @@ func (p page) countTwice(t *testing.T, report int) {
 	p.Pictures("cell-counter-compared")
 }
 
-// networkConditions are the parameters of a command that browsers know under its old name.
+// networkConditions holds the parameters of Network.emulateNetworkConditions, the previous name of the command, which
+// browsers know.
 type networkConditions struct {
 	Offline            bool    `json:"offline"`
 	Latency            float64 `json:"latency"`
@@ -334,7 +338,7 @@ type networkConditions struct {
 
 var emulateNetworkConditions = cdp.Command[networkConditions, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
 
-// offline takes the network away from the tab, or gives it back.
+// offline disconnects the tab from the network, or connects it again.
 func (p page) offline(on bool) {
 	p.T.Helper()
 	p.Do(browser.Command(emulateNetworkConditions, networkConditions{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}))

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestCellCounterPageBeginsWithTheSmearsThatWait is the way of a smear: no number is typed, the first observer opens it from the
-// list, it stays there for the second one, who is another person, and then it is on the list no more.
+// TestCellCounterPageBeginsWithTheSmearsThatWait follows a smear. No number is typed: the first observer opens it from
+// the list, it stays listed for the second observer, who is another person, and then it is no longer listed.
 func TestCellCounterPageBeginsWithTheSmearsThatWait(t *testing.T) {
 	p, report := counterPage(t, 77021)
 	row := fmt.Sprintf(`[...document.querySelectorAll("#waiting tbody tr")].find((tr) => tr.textContent.startsWith("E2E-%d"))`, report)
@@ -45,7 +45,8 @@ func TestCellCounterPageBeginsWithTheSmearsThatWait(t *testing.T) {
 	}
 }
 
-// TestCellCounterPageShowsNoOldNumberOfAList loads the list again while the server cannot be reached.
+// TestCellCounterPageShowsNoOldNumberOfAList reloads the list while the server is unreachable. The number of entries
+// must disappear.
 func TestCellCounterPageShowsNoOldNumberOfAList(t *testing.T) {
 	p, _ := counterPage(t, 77026)
 	heading := `document.querySelector("#waiting h2").textContent`
@@ -60,8 +61,8 @@ func TestCellCounterPageShowsNoOldNumberOfAList(t *testing.T) {
 	p.Clean()
 }
 
-// TestCellCounterPageCountsInOneTab opens a count in a second tab: the cells are counted there, the first tab counts none, and no cell
-// is lost when the count is taken back.
+// TestCellCounterPageCountsInOneTab opens a count in a second tab. Then only the second tab counts cells, and no cell
+// is lost when the first tab loads the count again.
 func TestCellCounterPageCountsInOneTab(t *testing.T) {
 	p, report := counterPage(t, 77022)
 	p.Press("n", "n", "l")
@@ -82,8 +83,8 @@ func TestCellCounterPageCountsInOneTab(t *testing.T) {
 	p.Eval(`(second.close(), "closed")`)
 }
 
-// TestCellCounterPageKeepsACountForItsCounter leaves cells unsaved: another login in the same browser does not get them, and the
-// one that counted does.
+// TestCellCounterPageKeepsACountForItsCounter leaves cells unsaved. Another login in the same browser must not get
+// them; the login that counted them does.
 func TestCellCounterPageKeepsACountForItsCounter(t *testing.T) {
 	p, report := counterPage(t, 77023)
 	p.Press("n", "n", "l")
@@ -115,8 +116,8 @@ func TestCellCounterPageRestoresNoCountWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestCellCounterPageSavesNoCountOfAnUnknownLogin loads keys and counts while logins cannot be asked for: the count is saved after
-// they can, and after the login has said that it counted.
+// TestCellCounterPageSavesNoCountOfAnUnknownLogin loads keys and counts while the page cannot ask who is logged in. The
+// count is saved only after that is possible again and the user has confirmed having counted.
 func TestCellCounterPageSavesNoCountOfAnUnknownLogin(t *testing.T) {
 	p, report := counterPage(t, 77025)
 	p.Eval(`(() => {

@@ -13,13 +13,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// restart starts a killed service again exactly as the stack did and waits until it is ready.
+// restart starts a killed service as the stack did and waits until it is ready.
 func restart(t *testing.T, name string) {
 	t.Helper()
 	startReady(t, name, nil)
 }
 
-// startReady is restart with other variables.
+// startReady is like restart, with changed variables.
 func startReady(t *testing.T, name string, change map[string]string) {
 	t.Helper()
 	if err := stack.Start(name, change); err != nil {
@@ -38,7 +38,7 @@ func startReady(t *testing.T, name string, change map[string]string) {
 	})
 }
 
-// adminURL is the administration listener of a part of the stack.
+// adminURL returns the base URL of a process's administration listener.
 func adminURL(name string) string {
 	for key, value := range stack.Endpoints.Environ[name] {
 		if strings.HasSuffix(key, "_ADMIN_PORT") {
@@ -61,7 +61,7 @@ func newReceiver(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{released: make(chan struct{}), jobs: map[string]int{}}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
-		_, _ = io.Copy(io.Discard, request.Body) // the server notices a caller that went away only behind the body
+		_, _ = io.Copy(io.Discard, request.Body) // the server notices a disconnected client only after the body is read
 		r.held.Add(1)
 		select {
 		case <-r.released:
@@ -82,8 +82,8 @@ func (r *receiver) deliveries(job string) int {
 	return r.jobs[job]
 }
 
-// TestAWebhookSurvivesTheDeathOfTheTaskQueue kills the service while acknowledged jobs wait and run; none of
-// them was delivered before.
+// TestAWebhookSurvivesTheDeathOfTheTaskQueue kills the service while acknowledged jobs wait or run, and none has been
+// delivered.
 func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 	sink := newReceiver(t)
 	const count = 200

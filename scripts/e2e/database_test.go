@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
-// database is the stack's, for what no path shows.
+// database is a pool on the stack's database, for facts that no path shows.
 var database = sync.OnceValues(func() (*sql.DB, error) { return sql.Open("mysql", stack.Endpoints.MySQLDSN) })
 
 func openMySQL(t *testing.T) *sql.DB {

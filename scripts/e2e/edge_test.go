@@ -63,7 +63,7 @@ func TestInternalHeadersFromOutsideChangeNothing(t *testing.T) {
 		{"x-is-internal-request", "True"},
 		{"Grpc-Metadata-X-Is-Internal-Request", "True"},
 		{"Grpc-Metadata-Authorization", "Bearer " + internalToken(t)},
-		{"Authorization", "Bearer " + internalToken(t), "x-is-internal-request", "True"}, // a token for the gateway is none for the service
+		{"Authorization", "Bearer " + internalToken(t), "x-is-internal-request", "True"}, // the service must refuse a token for the gateway
 	} {
 		if got := call(t, "", "POST", path, body, header...); got.status != 401 {
 			t.Errorf("%v: got %d %s, want status 401", header, got.status, got.body)
@@ -101,8 +101,7 @@ func TestTheInternalListenerActsAsThePlatform(t *testing.T) {
 	}
 }
 
-// TestNothingAboutPatientsIsLogged sends values that could only come from it and searches everything that the
-// processes wrote.
+// TestNothingAboutPatientsIsLogged sends marked values and searches all logs and metrics of the processes for them.
 func TestNothingAboutPatientsIsLogged(t *testing.T) {
 	newReport(t, 97013)
 	const canary = "ZZPHI7Q"
@@ -150,7 +149,7 @@ func TestNothingAboutPatientsIsLogged(t *testing.T) {
 		if metrics.status != 200 {
 			t.Errorf("metrics of port %s: %d", base, metrics.status)
 		}
-		for _, said := range []string{canary, "/97013", `"97013"`} { // the number alone is in some measured time by chance
+		for _, said := range []string{canary, "/97013", `"97013"`} { // the bare number may occur in a measured time
 			if strings.Contains(metrics.body, said) {
 				t.Errorf("metrics of port %s hold %s", base, said)
 			}

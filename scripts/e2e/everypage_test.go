@@ -10,8 +10,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// everyPage lists all pages: the folder of the gateway's page, or a name; its address with something on it, and what it shows then.
-// The search and the command box need the pipeline: scripts/e2e/capture has them with results.
+// everyPage returns all pages by the folder of the gateway's page, or by name: an address with some content, and an
+// expression that is true once it is shown. Package capture tests the search and the command box with results, because
+// they need change capture.
 func everyPage() map[string]struct{ address, ready string } {
 	gateway := stack.Endpoints.Gateway
 	return map[string]struct{ address, ready string }{
@@ -29,7 +30,8 @@ func everyPage() map[string]struct{ address, ready string } {
 	}
 }
 
-// TestEveryPageIsAccessibleOnEveryScreen: each page and each of its dialogs, light and dark, on the screens of browser.Pictures.
+// TestEveryPageIsAccessibleOnEveryScreen checks each page and each of its dialogs, light and dark, on the screens of
+// browser.Pictures.
 func TestEveryPageIsAccessibleOnEveryScreen(t *testing.T) {
 	pages := everyPage()
 	folders, err := os.ReadDir("../../gateway/internal/pages")

@@ -36,7 +36,7 @@ func (d *desktop) said() string {
 	return d.output.String()
 }
 
-// startAgent runs the agent of a report; with path, programs are looked for there alone.
+// startAgent runs the agent for a report. path is its PATH, in which it looks for programs.
 func startAgent(t *testing.T, binary, session, dir, path string, report int, more ...string) *desktop {
 	t.Helper()
 	d := &desktop{t: t, dir: dir}
@@ -97,7 +97,7 @@ func TestExternalEditWithTheAgent(t *testing.T) {
 	t.Parallel()
 	binary, dir, asha, report := buildAgent(t), t.TempDir(), editor(t, 12, "report_edit"), editReport(t)
 	first := startAgent(t, binary, asha, dir, "/nowhere", report)
-	first.wantRevisions(asha, report, 0) // the template itself is no save
+	first.wantRevisions(asha, report, 0) // opening the template is no save
 	first.edit("one")
 	first.wantRevisions(asha, report, 1)
 	_ = first.cmd.Process.Kill()
@@ -127,7 +127,7 @@ func TestExternalEditTheAgentIsToldOfATakeOver(t *testing.T) {
 	agent := startAgent(t, binary, asha, dir, "/nowhere", report)
 	openSession(t, editor(t, 12, "report_edit", "report_edit_takeover"), report,
 		strings.Replace(creation, "}", `,"take_over":true}`, 1))
-	err := agent.cmd.Wait() // the next sign of life is refused
+	err := agent.cmd.Wait() // the next heartbeat is refused
 	if exit := agent.cmd.ProcessState.ExitCode(); exit != 3 || !strings.Contains(agent.said(), "taken over by Editor") {
 		t.Errorf("exit %d (%v): %s", exit, err, agent.said())
 	}

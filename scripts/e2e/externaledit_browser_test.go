@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// cutting is a proxy in front of the gateway that can cut all its connections, as a train in a tunnel does. It also
-// serves the page of the test, so that the page and the events have one origin.
+// cutting is a proxy in front of the gateway that can close all its connections, like a lost network. It also serves
+// the test's page, so that the page and the events have the same origin.
 type cutting struct{ *httptest.Server }
 
 const eventsPage = `<!doctype html><meta charset="utf-8"><title>Events</title><script type="module">
@@ -49,7 +49,7 @@ func newCutting(t *testing.T) *cutting {
 	return c
 }
 
-// watchInBrowser opens the page on a report's events and waits until it is connected.
+// watchInBrowser opens the page of a report's events and waits until it is connected.
 func watchInBrowser(t *testing.T, c *cutting, session string, report int) page {
 	t.Helper()
 	p := openPage(t, fmt.Sprintf("%s/page?session=%s&events=%s", c.URL, session,

@@ -26,13 +26,13 @@ type eventStream struct {
 	stop   context.CancelFunc
 }
 
-// follow opens the stream of a report.
+// follow opens the event stream of a report.
 func follow(t *testing.T, session string, report int, last string) *eventStream {
 	t.Helper()
 	return followPath(t, session, fmt.Sprintf("%s/%d/events", editPath, report), last)
 }
 
-// followPath opens a stream and returns once the service has told where the reader is.
+// followPath opens an event stream and returns once the service has sent the reader's position.
 func followPath(t *testing.T, session, path, last string) *eventStream {
 	t.Helper()
 	s := openStream(t, session, path, last)
@@ -42,7 +42,7 @@ func followPath(t *testing.T, session, path, last string) *eventStream {
 	return s
 }
 
-// openStream opens a path of server-sent events.
+// openStream opens a path of server-sent events. last, if not empty, is the Last-Event-ID.
 func openStream(t *testing.T, session, path, last string) *eventStream {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -66,7 +66,7 @@ func openStream(t *testing.T, session, path, last string) *eventStream {
 	go func() {
 		defer response.Body.Close()
 		lines := bufio.NewScanner(response.Body)
-		lines.Buffer(nil, 16<<20) // a board is one line
+		lines.Buffer(nil, 16<<20) // a worklist is a single line
 		s.read(lines)
 	}()
 	return s
@@ -107,7 +107,7 @@ func (s *eventStream) next() event {
 	}
 }
 
-// want checks the names of the next events and returns the last of them.
+// want checks the names of the next events and returns the last one.
 func (s *eventStream) want(names ...string) (last event) {
 	s.t.Helper()
 	for _, name := range names {
@@ -154,7 +154,7 @@ func TestExternalEditEventsReachEverybodyAndAreReplayed(t *testing.T) {
 		changed.field("author_id") == created.field("author_id") {
 		t.Errorf("%v", changed.data)
 	}
-	back := follow(t, "demo-doctor", report, created.id) // where the second reader was
+	back := follow(t, "demo-doctor", report, created.id) // at the position of the second reader
 	back.want("files_uploaded", "session_ended", "session_created", "authorship_changed")
 	for _, e := range []event{created, uploaded, ended, changed} {
 		text, _ := json.Marshal(e.data)
@@ -184,7 +184,7 @@ func TestExternalEditWhoFollows(t *testing.T) {
 	}
 }
 
-// TestExternalEditKilledDuringAHundredUploads kills the service again and again while clients save; they try again as a
+// TestExternalEditKilledDuringAHundredUploads kills the service repeatedly while clients save. Clients retry as a
 // desktop client does.
 func TestExternalEditKilledDuringAHundredUploads(t *testing.T) {
 	const sessions, saves, kills = 20, 5, 6

@@ -30,7 +30,7 @@ var (
 	nextReport atomic.Int64
 )
 
-// editor seeds a session of a laboratory's user of its own, whom no rate limit has met.
+// editor seeds a session of a new lab user, whose rate limits are unused, and returns its id.
 func editor(t *testing.T, lab int, permissions ...string) string {
 	t.Helper()
 	id := 50_000 + nextEditor.Add(1)
@@ -59,7 +59,7 @@ func enlist(t *testing.T, editor, permissions string) int64 {
 	return id
 }
 
-// userOf returns the user's id of an editor.
+// userOf returns the user id of a session that editor has returned.
 func userOf(t *testing.T, editor string) int64 {
 	t.Helper()
 	_, number, _ := strings.Cut(editor, "editor-")
@@ -70,7 +70,7 @@ func userOf(t *testing.T, editor string) int64 {
 	return id
 }
 
-// editReport seeds a report of laboratory 12 for one test.
+// editReport seeds a report of laboratory 12 that no other test uses.
 func editReport(t *testing.T) int {
 	t.Helper()
 	id := int(760_000 + nextReport.Add(1))
@@ -78,7 +78,7 @@ func editReport(t *testing.T) int {
 	return id
 }
 
-// docx is a Word document that says text; parts are added or replace others.
+// docx returns a Word document that contains text. parts alternates names and contents of parts to add or replace.
 func docx(t *testing.T, text string, parts ...string) []byte {
 	t.Helper()
 	names := []string{"[Content_Types].xml", "_rels/.rels", "word/document.xml"}
@@ -117,13 +117,13 @@ func pdf(text string) []byte {
 	return []byte("%PDF-1.7\n1 0 obj <</Type /Catalog>> endobj\n% " + text + "\ntrailer <</Root 1 0 R>>\n%%EOF\n")
 }
 
-// file is one part of an upload's form.
+// formFile is one part of an upload form.
 type formFile struct {
 	field, name, contentType string
 	content                  []byte
 }
 
-// pair is the form of a save.
+// savedPair returns the form of a save.
 func savedPair(t *testing.T, text string) []formFile {
 	t.Helper()
 	return []formFile{
@@ -145,14 +145,14 @@ func formOf(files []formFile) (body []byte, contentType string) {
 		if f.contentType != "" {
 			header.Set("Content-Type", f.contentType)
 		}
-		part, _ := w.CreatePart(header) // a buffer takes everything
+		part, _ := w.CreatePart(header) // writes to a buffer do not fail
 		_, _ = part.Write(f.content)
 	}
 	_ = w.Close()
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// uploadForm posts a form to a session with a bearer token, none when it is empty.
+// uploadForm posts a form to a session. token is a bearer token; "" sends none.
 func uploadForm(ctx context.Context, editID int, token string, files []formFile) (answer, error) {
 	body, contentType := formOf(files)
 	return uploadBody(ctx, stack.Endpoints.Gateway, editID, token, contentType, bytes.NewReader(body))
@@ -187,7 +187,7 @@ func mustUpload(t *testing.T, editID int, token string, files []formFile) answer
 	return got
 }
 
-// open creates a session and returns its id and token.
+// openSession creates an editing session and returns its id and token.
 func openSession(t *testing.T, session string, report int, body string) (id int, token string) {
 	t.Helper()
 	got := call(t, session, "POST", fmt.Sprintf("%s/%d", editPath, report), body)
@@ -198,7 +198,7 @@ func openSession(t *testing.T, session string, report int, body string) (id int,
 	return int(fields["edit_id"].(float64)), fields["auth_token"].(string)
 }
 
-// keys returns the field names of a JSON object.
+// namesOf returns the names in a JSON object.
 func namesOf(m map[string]any) map[string]bool {
 	names := map[string]bool{}
 	for name := range m {
@@ -207,14 +207,14 @@ func namesOf(m map[string]any) map[string]bool {
 	return names
 }
 
-// objectsOf lists the files of a report in the store's folder.
+// objectsOf returns the files of a report in the store's folder, one per line.
 func objectsOf(t *testing.T, report int) string {
 	t.Helper()
 	root := filepath.Join(strings.TrimPrefix(stack.Endpoints.BlobURL, "file://"), "labs", "12", "external-edit",
 		strconv.Itoa(report))
 	var found []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() && !strings.Contains(path, "/0-") { // what a session began with
+		if err == nil && !entry.IsDir() && !strings.Contains(path, "/0-") { // not the document that a session began with
 			found = append(found, strings.TrimPrefix(path, root))
 		}
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// wantSaid waits for a sentence of the agent.
+// wantSaid waits until the agent has printed a sentence.
 func (d *desktop) wantSaid(sentence string) {
 	d.t.Helper()
 	await.Nil(d.t, sentence, func() error {
@@ -31,9 +31,9 @@ func (d *desktop) put(content []byte) {
 	}
 }
 
-// TestExternalEditWithLibreOffice is a day of a pathologist, with the real LibreOffice that LAB_SOFFICE names and a
-// folder as people name them: whatever is wrong with a document is said with the platform's words, and the stored pair
-// stays the last good one.
+// TestExternalEditWithLibreOffice works like a pathologist, with the real LibreOffice that LAB_SOFFICE names, in a
+// folder with an unusual name. The agent must print the platform's message for every invalid document, and the stored
+// files must stay those of the last valid one.
 func TestExternalEditWithLibreOffice(t *testing.T) {
 	t.Parallel()
 	soffice := os.Getenv("LAB_SOFFICE")
@@ -100,7 +100,7 @@ func TestExternalEditADocumentOfAnotherReportIsRefused(t *testing.T) {
 	other.put(document)
 	other.wantSaid("is that of another report")
 	other.wantRevisions(asha, second, 0)
-	// Any other content of the same document will do: with a comment at the end of the archive.
+	// A comment at the end of the archive changes the content of the document.
 	one.put(append(append(bytes.Clone(document[:len(document)-2]), 5, 0), "saved"...))
 	one.wantRevisions(asha, first, 1)
 }

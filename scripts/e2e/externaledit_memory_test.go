@@ -21,16 +21,15 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// Bounds of memory, in MiB.
+// Limits of memory in MiB.
 const (
 	mostForOne    = 100
-	chartLimit    = 512 // limits.memory of charts/externaledit, nine tenths of which are GOMEMLIMIT
+	chartLimit    = 512 // limits.memory of charts/externaledit; GOMEMLIMIT is nine tenths of it
 	mostOfGateway = 32
 )
 
-// TestExternalEditHostileFilesCostLittleMemory sends each file to processes that have just started, once and three
-// times at once, and compares the peak of their memory. S3 is the store of production, whose driver keeps parts of
-// objects.
+// TestExternalEditHostileFilesCostLittleMemory sends each file to newly started processes, once and three times
+// concurrently, and checks their peak memory. Production stores objects over S3, whose driver buffers parts of objects.
 func TestExternalEditHostileFilesCostLittleMemory(t *testing.T) {
 	for name, files := range hostileForms(t) {
 		body, contentType := formOf(files)
@@ -54,8 +53,8 @@ func TestExternalEditHostileFilesCostLittleMemory(t *testing.T) {
 	}
 }
 
-// TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory sends as many as one laboratory may at once; the limit
-// of uploads leaves a quarter to others.
+// TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory sends as many concurrent uploads as one laboratory may.
+// The limit leaves a quarter to others.
 func TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory(t *testing.T) {
 	noise := make([]byte, 16<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
@@ -118,7 +117,7 @@ func TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime(t *testing.T
 	}
 }
 
-// hostileForms are forms by their name. Some are refused, and the largest that are accepted must cost no more.
+// hostileForms returns upload forms by name. Some are refused; the largest accepted ones must not cost more memory.
 func hostileForms(t *testing.T) map[string][]formFile {
 	t.Helper()
 	word := func(content []byte) []formFile {
@@ -146,7 +145,7 @@ func hostileForms(t *testing.T) map[string][]formFile {
 	}
 }
 
-// manyParts is an archive whose list of parts has n entries and nothing behind them.
+// manyParts returns an archive whose directory has n entries but no content.
 func manyParts(n int) []byte {
 	header := []byte("PK\x03\x04" + strings.Repeat("\x00", 26))
 	entry := append([]byte("PK\x01\x02"), make([]byte, 42)...)
@@ -173,7 +172,7 @@ func deflate(t *testing.T, content []byte) []byte {
 	return b.Bytes()
 }
 
-// objectStreams is a PDF with n object streams.
+// objectStreams returns a PDF with n object streams.
 func objectStreams(n int, stream []byte) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n")
@@ -184,7 +183,7 @@ func objectStreams(n int, stream []byte) []byte {
 	return b.Bytes()
 }
 
-// costs are a service and a gateway that have just started.
+// costs is a newly started service with a gateway, and their memory before the test.
 type costs struct {
 	service, gateway      *program
 	before, gatewayBefore int // MiB
@@ -210,7 +209,7 @@ func startCosts(t *testing.T, store string, settings map[string]string) *costs {
 	return c
 }
 
-// startS3 returns the URL of a store that speaks S3's protocol.
+// startS3 starts an S3 object store in memory and returns the URL for the service's setting.
 func startS3(t *testing.T) string {
 	t.Helper()
 	backend := s3mem.New()
@@ -222,15 +221,15 @@ func startS3(t *testing.T) string {
 	return "s3://files?region=ap-south-1&use_path_style=true&endpoint=" + url.QueryEscape(server.URL)
 }
 
-// stop ends both and waits, so that the next ones have the machine to themselves.
+// stop ends both processes and waits, so that they do not disturb the next ones.
 func (c *costs) stop() {
 	for _, p := range []*program{c.gateway, c.service} {
 		p.terminate()
-		_ = p.wait() // how it ended is another test's
+		_ = p.wait() // another test checks how it ends
 	}
 }
 
-// upload sends the form n times at once, each to a session of its own.
+// upload sends the form n times concurrently, each to a session of its own.
 func (c *costs) upload(t *testing.T, n int, body []byte, contentType string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -246,7 +245,7 @@ func (c *costs) upload(t *testing.T, n int, body []byte, contentType string) {
 	all.Wait()
 }
 
-// peak is the most memory that the process had, in MiB.
+// peak returns the peak memory of the process in MiB.
 func (p *program) peak(t *testing.T) int {
 	t.Helper()
 	return p.memory(t, "VmHWM") >> 10

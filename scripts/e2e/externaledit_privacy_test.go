@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestExternalEditNothingOfADocumentLeaks sends canaries in every place that a document has and looks for them in logs
-// and metrics of the gateway and the service.
+// TestExternalEditNothingOfADocumentLeaks sends marked values in every part of a document, and searches the logs and
+// metrics of the gateway and the service for them.
 func TestExternalEditNothingOfADocumentLeaks(t *testing.T) {
 	t.Parallel()
 	const canary = "canaryzeta7391"

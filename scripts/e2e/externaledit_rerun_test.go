@@ -39,7 +39,8 @@ func confirmAgain(t *testing.T, login string, report int, value string) answer {
 	return got
 }
 
-// A document keeps what was typed in it. After a confirmed rerun everyone who works with an older document is told.
+// A document keeps its typed values. After a confirmed rerun, every user who works with an older document gets a
+// warning.
 func TestExternalEditWarnsOfADocumentThatIsOlderThanAConfirmedValue(t *testing.T) {
 	t.Parallel()
 	report, asha := editReport(t), editor(t, 12, "report_edit", "report_edit_takeover")

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// logOut ends a login in the browser.
+// logOut deletes a session, as the logout in the browser does.
 func logOut(t *testing.T, session string) {
 	t.Helper()
 	own := stack.Endpoints.Environ["externaledit"]
@@ -21,14 +21,15 @@ func logOut(t *testing.T, session string) {
 	}
 }
 
-// linkedFile returns the Word file that the report's row names.
+// linkedFile returns the Word file in the report's row.
 func linkedFile(t *testing.T, report int) (file string) {
 	t.Helper()
 	queryRow(t, "SELECT COALESCE(wordFilePath, '') FROM labReportRelation WHERE id = ?", report).scan(&file)
 	return file
 }
 
-// saves sends a save of a session and compares the status and whether the report's row names another file afterwards.
+// saves sends a save of a session. It checks the status, and that the report's row names another file only after a
+// success.
 func saves(t *testing.T, when string, report, id int, token string, want int) {
 	t.Helper()
 	before := linkedFile(t, report)
@@ -41,8 +42,8 @@ func saves(t *testing.T, when string, report, id int, token string, want int) {
 	}
 }
 
-// TestExternalEditAsksAgainForTheRightAtEachSave: about an author of whom the list of users says nothing the login
-// decides, and about one whom it lists the list does, also when the browser is signed out.
+// TestExternalEditAsksAgainForTheRightAtEachSave checks the permission at each save: that of the login for an author
+// who is not in the list of users, and that of the list for an author who is, even after a logout.
 func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	t.Parallel()
 	report, unlisted := editReport(t), editor(t, 12, "report_edit")
@@ -51,7 +52,7 @@ func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	logOut(t, unlisted)
 	saves(t, "logged out", report, id, token, http.StatusForbidden)
 	again := editor(t, 12, "report_edit")
-	if next, _ := openSession(t, again, report, creation); next == id { // the session has ended
+	if next, _ := openSession(t, again, report, creation); next == id { // a new session: the previous one has ended
 		t.Error("the session of a login that has ended still holds the report")
 	}
 
@@ -76,8 +77,8 @@ func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	saves(t, "the list withdrew the permission", report, id, token, http.StatusForbidden)
 }
 
-// TestExternalEditAsksTheListForTheRightToRestore: the login has the permission, and the list of users does not, or not
-// the user any more.
+// TestExternalEditAsksTheListForTheRightToRestore has a login with the permission, whose user is not in the list, or is
+// in it without the permission.
 func TestExternalEditAsksTheListForTheRightToRestore(t *testing.T) {
 	t.Parallel()
 	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit_takeover")

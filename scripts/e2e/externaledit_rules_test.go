@@ -46,7 +46,7 @@ func TestExternalEditTakeOver(t *testing.T) {
 	if entries != 1 {
 		t.Errorf("%d entries in the activity log", entries)
 	}
-	if id, _ := openSession(t, chief, report, takeOver); id == secondID { // its own machine died
+	if id, _ := openSession(t, chief, report, takeOver); id == secondID { // to continue on another machine
 		t.Error("one's own session was not replaced")
 	}
 }
@@ -159,7 +159,7 @@ func TestExternalEditRateLimits(t *testing.T) {
 	}
 	wantLimited("upload 6", mustUpload(t, id, token, savedPair(t, "save 6")))
 
-	// Looks, lists and signs of life are counted apart.
+	// Requests for a report, lists and heartbeats have separate limits.
 	if got := call(t, reader, "GET", fmt.Sprintf("%s/%d/revisions", editPath, report), ""); got.status != 200 {
 		t.Errorf("a list after 60 looks: %d %s", got.status, got.body)
 	}
@@ -214,7 +214,8 @@ func TestExternalEditAKeyMakesACreationRepeatable(t *testing.T) {
 	}
 }
 
-// TestExternalEditBadFiles sends what is not in order: the documented 400, nothing stored, the previous pair linked.
+// TestExternalEditBadFiles sends invalid files. Each gets the documented 400, nothing is stored, and the previous files
+// stay linked.
 func TestExternalEditBadFiles(t *testing.T) {
 	t.Parallel()
 	word, good := docx(t, "good"), pdf("good")
@@ -287,7 +288,7 @@ func TestExternalEditBadFiles(t *testing.T) {
 	}
 }
 
-// otherZip is an archive that is no Word document.
+// otherZip returns an archive that is not a Word document.
 func otherZip(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -301,7 +302,7 @@ func otherZip(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestExternalEditFileNamesDoNotMatter saves files with names that people have.
+// TestExternalEditFileNamesDoNotMatter saves files with names that users choose.
 func TestExternalEditFileNamesDoNotMatter(t *testing.T) {
 	t.Parallel()
 	report := editReport(t)

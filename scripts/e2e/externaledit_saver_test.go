@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// savingClient saves one text after the other, and each again until it is acknowledged.
+// savingClient saves texts one by one, repeating each until it is acknowledged.
 type savingClient struct {
 	name         string
 	report, id   int
@@ -22,11 +22,11 @@ type savingClient struct {
 	files        map[string][]formFile
 	acknowledged int
 	retried      int
-	last         string // the newest acknowledged save
+	last         string // text of the newest acknowledged save
 	problem      string
 }
 
-// run gives up after a while, so that a service that is broken does not hang the test.
+// run saves all texts. It stops after four minutes, so that a broken service does not block the test.
 func (c *savingClient) run(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
 	defer cancel()
@@ -42,7 +42,7 @@ func (c *savingClient) run(ctx context.Context) {
 				return
 			}
 			if err == nil && got.status == 429 {
-				return // the limit of five a minute; the rest is another run's
+				return // limit of five a minute; another run saves the rest
 			}
 			c.retried++
 			pause(ctx, 100*time.Millisecond)
@@ -59,7 +59,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// largePair is a save of some megabytes, so that a kill meets it under way.
+// largePair returns a save of several megabytes, so that a kill is likely to interrupt it.
 func largePair(t *testing.T, text string) []formFile {
 	t.Helper()
 	noise := make([]byte, 2<<20)
@@ -74,7 +74,7 @@ func largePair(t *testing.T, text string) []formFile {
 	return files
 }
 
-// wantLinked checks that the report's files are those of one save, the newest acknowledged or one that was under way
+// wantLinked checks that the report's files belong to one save: the newest acknowledged one, or one that was running
 // after it.
 func (c *savingClient) wantLinked(t *testing.T) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestExternalEditASlowUploadIsRefused sends a body at one byte a second until the gateway has enough of it.
+// TestExternalEditASlowUploadIsRefused sends a body at one byte per second until the gateway ends the request.
 func TestExternalEditASlowUploadIsRefused(t *testing.T) {
 	t.Parallel()
 	report := editReport(t)

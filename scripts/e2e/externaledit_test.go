@@ -64,7 +64,7 @@ func TestExternalEditFromCreationToEnd(t *testing.T) {
 	}
 }
 
-// wantTemplate downloads by the pre-signed link alone.
+// wantTemplate downloads the template by the pre-signed link, without a session.
 func wantTemplate(t *testing.T, link string) {
 	t.Helper()
 	response, err := client.Get(link)
@@ -148,7 +148,7 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 		if got.status != c.want || body["code"] != float64(c.want) || !strings.Contains(body["message"].(string), c.text) {
 			t.Errorf("%s: %d %s, want %d %q", c.name, got.status, got.body, c.want, c.text)
 		}
-		delete(body, "errors") // where fields are wrong
+		delete(body, "errors") // only responses about wrong fields have it
 		if diff := cmp.Diff(fieldNames("code", "message", "details"), namesOf(body)); diff != "" {
 			t.Errorf("%s: got %s, want none", c.name, diff)
 		}

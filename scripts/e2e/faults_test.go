@@ -16,14 +16,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// answerWithin is a caller's deadline of ten seconds, with room for a busy machine.
+// answerWithin is the maximum time of a response: a caller's deadline of ten seconds, plus time for a busy machine.
 const answerWithin = 15 * time.Second
 
-// networkFaults are what a network does to an engine. A slow one delays each packet by a tenth of a second.
+// networkFaults are the faults of a network. The slow one delays each packet by 100 ms.
 var networkFaults = []struct {
 	name   string
 	begin  func(*netfault.Link)
-	passes bool // the caller is answered nevertheless
+	passes bool // requests succeed nevertheless
 }{
 	{"silent", (*netfault.Link).Silence, false},
 	{"half-open", (*netfault.Link).SilenceResponses, false},
@@ -31,10 +31,10 @@ var networkFaults = []struct {
 	{"cut", (*netfault.Link).Cut, false},
 }
 
-// linked is a rerun service and a gateway of the test's own, with a link to each engine and between them.
+// linked is a rerun service and a gateway of one test, with a link to each engine and a link between them.
 type linked struct {
-	base  string            // of the gateway
-	admin map[string]string // administration listeners by name
+	base  string            // base URL of the gateway
+	admin map[string]string // base URLs of administration listeners by name
 	links map[string]*netfault.Link
 }
 
@@ -70,7 +70,7 @@ func startLinked(t *testing.T) linked {
 	return l
 }
 
-// outcome is what a caller was answered, and when.
+// outcome is a response and its duration.
 type outcome struct {
 	answer
 	took time.Duration
@@ -83,13 +83,13 @@ func (l linked) ask(ctx context.Context, method, path, body string) outcome {
 	return outcome{got, time.Since(begin), err}
 }
 
-// request asks for a rerun of the report, which writes to all three stores.
+// request requests a rerun of the report, which writes to all three stores.
 func (l linked) request(ctx context.Context, report int) outcome {
 	return l.ask(ctx, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/request", report),
 		`{"type":"Manual","rerun_number":"1","requested_parameters":"[1]","is_active":true,"lab_id":12}`)
 }
 
-// both asks for a rerun of one report and for those of another at the same time.
+// both requests a rerun of one report, and concurrently reads the reruns of another.
 func (l linked) both(ctx context.Context, report, other int) (write, read outcome) {
 	var reading sync.WaitGroup
 	reading.Go(func() { read = l.ask(ctx, "GET", fmt.Sprintf("/api-v3/sample-rerun/%d", other), "") })
@@ -98,7 +98,7 @@ func (l linked) both(ctx context.Context, report, other int) (write, read outcom
 	return write, read
 }
 
-// awaitRerun waits until the report's reruns can be read, and returns how many there are.
+// awaitRerun waits until the report's reruns can be read, and returns their number.
 func (l linked) awaitRerun(t *testing.T, report int) (reruns int) {
 	t.Helper()
 	await.Nil(t, "an answer after the fault", func() error {
@@ -112,9 +112,9 @@ func (l linked) awaitRerun(t *testing.T, report int) (reruns int) {
 	return reruns
 }
 
-// TestWhatACallerSeesOfAFaultInTheNetwork prints a table: for each engine and fault what a caller who writes and one who
-// reads were answered and when, and how long after the fault requests succeed again. The answers are compared with the
-// API document, as all of this suite. What was answered with 200 is there afterwards.
+// TestWhatACallerSeesOfAFaultInTheNetwork prints a table: for each engine and fault, the response to a write and to a
+// read with their durations, and the time after the fault until requests succeed again. Responses are compared with the
+// API document, as in all tests of this package. A write with status 200 must not be lost.
 func TestWhatACallerSeesOfAFaultInTheNetwork(t *testing.T) {
 	engines := []string{"MySQL", "Redis", "document store", "gRPC"}
 	tables := make([]string, len(engines))
@@ -129,7 +129,7 @@ func TestWhatACallerSeesOfAFaultInTheNetwork(t *testing.T) {
 	t.Logf("\n%-14s %-9s  %-52s %-52s recovered\n%s", "engine", "fault", "a write", "a read", strings.Join(tables, ""))
 }
 
-// tryFaults tries every fault between a service of its own and the engine, with reports from the given one on.
+// tryFaults causes each fault between a new service and the engine. Its reports have ids from warm on.
 func tryFaults(t *testing.T, engine string, warm int) (table string) {
 	t.Helper()
 	l := startLinked(t)
@@ -157,7 +157,7 @@ func tryFaults(t *testing.T, engine string, warm int) (table string) {
 	return table
 }
 
-// documented reports whether the answer is a success, 503 or 504; a request that was not saved is 500 by contract.
+// documented reports whether the status is 200, 503 or 504, or the documented 500 of a request that was not saved.
 func (o outcome) documented() bool {
 	switch o.status {
 	case http.StatusOK, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -168,12 +168,12 @@ func (o outcome) documented() bool {
 	return false
 }
 
-// String is the outcome in a table.
+// String returns the outcome for the table.
 func (o outcome) String() string {
 	const most = 34
 	var body struct {
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal([]byte(o.body), &body) // without a message the status says it
+	_ = json.Unmarshal([]byte(o.body), &body) // without a message, the status must suffice
 	return fmt.Sprintf("%4.1f s  %d %.*s", o.took.Seconds(), o.status, most, body.Message)
 }

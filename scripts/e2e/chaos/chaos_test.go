@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/page"
 )
 
-// TestWhatWasAcknowledgedBecomesTrueWhateverBreaks breaks a platform for a minute, for ten in the long form. Promises that
-// no one made stand in the ledger too: were one of these not found to be broken, the checker would prove nothing.
+// TestWhatWasAcknowledgedBecomesTrueWhateverBreaks causes faults for a minute, in the long form for ten. The ledger
+// also has false promises: if the checker did not find these broken, it would prove nothing.
 func TestWhatWasAcknowledgedBecomesTrueWhateverBreaks(t *testing.T) {
 	o := options{minutes: 1, seed: 1, faults: "kill-service,freeze-engine,cut", out: t.Output()}
 	if os.Getenv("LAB_LONG_TESTS") == "1" {
@@ -30,7 +30,7 @@ func TestWhatWasAcknowledgedBecomesTrueWhateverBreaks(t *testing.T) {
 		linked:      {Deed: day.Deed{Report: 7001}, Save: &save{Session: 1, Digest: "none"}},
 		read:        {Note: 1 << 40},
 	}
-	numbers := map[string]bool{} // of the lies, as violations name them
+	numbers := map[string]bool{} // the false promises, as violations name them
 	o.living = func(r *run) {
 		for must, lie := range lies {
 			numbers[fmt.Sprintf("promise %d (%s)", r.people.ledger.promised(must, lie), must)] = false

@@ -115,7 +115,7 @@ func TestAQuietRunThatWentWrongSaysWhat(t *testing.T) {
 	}
 }
 
-// brokenRun is a run of which one process reported itself dead, and leaked.
+// brokenRun returns a run in which one process reported itself dead and leaked memory.
 func brokenRun(t *testing.T) *run {
 	t.Helper()
 	r := &run{options: options{minutes: 60, quiet: true, out: t.Output()}, platform: &platform{services: []string{"cdc", "search"}},

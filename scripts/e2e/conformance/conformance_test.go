@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
-// canned answers every request alike.
+// canned returns the same response to every request.
 type canned struct {
 	status int
 	body   string

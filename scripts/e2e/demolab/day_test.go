@@ -15,11 +15,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 )
 
-// pace makes an hour of the laboratory a quarter of a minute.
+// pace is the speed of the simulation: an hour takes a quarter of a minute.
 const pace = 240
 
-// TestADayOfTheLaboratoryGoesWithoutAFailure plays two hours of the demo, six in the long form: every request of every kind
-// is answered well, and the board of callouts is kept as a picture at every full hour.
+// TestADayOfTheLaboratoryGoesWithoutAFailure simulates two hours of the demo laboratory, in the long form six. Every
+// request must succeed. A picture of the callout board is stored for each full hour.
 func TestADayOfTheLaboratoryGoesWithoutAFailure(t *testing.T) {
 	hours := 2
 	if os.Getenv("LAB_LONG_TESTS") == "1" {
@@ -54,7 +54,7 @@ func TestADayOfTheLaboratoryGoesWithoutAFailure(t *testing.T) {
 	}
 }
 
-// openBoard opens the callouts as one of the demo's people, who comes in by the first page.
+// openBoard opens the callout board as a demo user who signs in on the first page.
 func openBoard(t *testing.T, p demolab.Platform) context.Context {
 	t.Helper()
 	tab := browser.Open(t)

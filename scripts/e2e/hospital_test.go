@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// TestHospitalStories plays what happens in hospitals between the areas: patients and samples are exchanged while
+// TestHospitalStories runs scenarios of hospitals that involve several areas: patients and samples are exchanged while
 // documents, reruns and calls are open, and parts of the platform stop in between.
 func TestHospitalStories(t *testing.T) {
 	replaceUntilTheEnd(t, "callout", "CALLOUT_SWEEP_INTERVAL", "1s", "CALLOUT_SWEEP_SETTLED", "1s", "CALLOUT_REAP_INTERVAL", "1s")
@@ -48,7 +48,7 @@ func TestHospitalStories(t *testing.T) {
 	} {
 		t.Run(one.name, one.play)
 	}
-	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE labId_id = 41") // no deadline comes during another test
+	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE labId_id = 41") // ends all waits
 	await.True(t, "no report waits and no message is left", func() bool {
 		return count(t, "SELECT COUNT(*) FROM callout_episode WHERE lab_id = 41 AND open_report_id IS NOT NULL")+
 			count(t, "SELECT COUNT(*) FROM outbox_callout") == 0
@@ -75,11 +75,11 @@ func hospitalJustifiedBySomeoneElse(t *testing.T) {
 	first.called()
 	similar := first.again("7.0")
 	similar.want(isAbnormal)
-	first.move(person(t)) // the tubes were exchanged: the called value is another person's
+	first.move(person(t)) // exchanged tubes: the called value belongs to another person
 	similar.awaits("no one was called about this patient", isPending)
 	similar.inbox(drNorth, noticeTitle)
 
-	apart := fresh(t, "7.2") // two persons with one name are taken for one, and taken apart again
+	apart := fresh(t, "7.2") // two persons with one name are merged by mistake, then separated
 	apart.called()
 	other := person(t)
 	execSQL(t, "UPDATE userDetails SET fullName = ?, gender = 'Female', dateOfBirth = '1984-02-11' WHERE id = ?", fmt.Sprint("Meena ", apart.patient), other)
@@ -149,7 +149,7 @@ func hospitalPushesArePaused(t *testing.T) {
 		t.Fatalf("subscribe: %d %s", got.status, got.body)
 	}
 	defer call(t, ledgerUser, "POST", notificationsPath+"fcm/topic/unsubscribe", `{"token":"hospital-device"}`)
-	before := fresh(t, "7.9") // the board shows what holds for the next notice
+	before := fresh(t, "7.9") // an open result, whose board shows the state of notices
 	paused := func(is bool) {
 		t.Helper()
 		operate(t, fmt.Sprintf(`{"operator":"e2e","ticket":"story","channel":"push","paused":%t}`, is))
@@ -191,7 +191,7 @@ func hospitalPushesArePaused(t *testing.T) {
 func hospitalSampleDrawnAgain(t *testing.T) {
 	s := fresh(t, "5.9")
 	s.requestRerun()
-	s.measured("8.9") // of a haemolysed tube
+	s.measured("8.9") // from a haemolysed tube
 	execSQL(t, "UPDATE labReportRelation SET sampleId = ?, sampleCollectionTime = NOW(), updatedOn = NOW(6) WHERE id = ?", fmt.Sprint("NEW-", s.report), s.report)
 	path := fmt.Sprintf("/api-v3/sample-rerun/%d/", s.report)
 	got := call(t, ledgerUser, "POST", path+"confirm", `{"rerun_confirmed_data":[{"index":2,"order":2,"value":"8.9","parameter_name":"Potassium"}]}`)
@@ -204,7 +204,8 @@ func hospitalSampleDrawnAgain(t *testing.T) {
 	s.awaits("the present tube's value", isNormal)
 }
 
-// hospitalOrderArrivesTwice: the answer to the first delivery was lost, and the rerun is over when the order comes again.
+// hospitalOrderArrivesTwice delivers a rerun order again after the rerun has ended, because the response to the first
+// delivery was lost.
 func hospitalOrderArrivesTwice(t *testing.T) {
 	const id = 97911
 	newReport(t, id)
@@ -277,7 +278,7 @@ func hospitalKeyOnSeveralDoors(t *testing.T) {
 		{ledgerUser, path(b), body(b), 409},
 		{ledgerUser, path(b), body(a), 409},
 		{ledgerAdmin, path(b), body(b), 200},
-		{ledgerAdmin, "/queue/", `[{"task":1,"task_type":4,"data":{"contact":"+919812345678","message":"x"}}]`, 200}, // each area has keys of its own
+		{ledgerAdmin, "/queue/", `[{"task":1,"task_type":4,"data":{"contact":"+919812345678","message":"x"}}]`, 200}, // other area
 	} {
 		if got := call(t, c.who, "POST", c.path, c.body, "Idempotency-Key", key); got.status != c.want {
 			t.Errorf("%s %s: %d %s, want %d", c.who, c.path, got.status, got.body, c.want)
@@ -287,7 +288,7 @@ func hospitalKeyOnSeveralDoors(t *testing.T) {
 	a.becomes("4.2")
 	a.becomes("7.9")
 	call(t, ledgerUser, "POST", path(a), body(a), "Idempotency-Key", key)
-	a.want(isPending) // the first call told of the previous value
+	a.want(isPending) // the first call stated the previous value
 	a.called()
 }
 

@@ -112,7 +112,7 @@ func hospitalTakenApartAgain(t *testing.T) {
 	s.want(isDone)
 	s.inbox(drNorth, noticeTitle)
 
-	w := fresh(t, "7.9") // waits while the records are merged, is called, and they are taken apart
+	w := fresh(t, "7.9") // open during the merge, called, then separated again
 	into = person(t)
 	execSQL(t, "UPDATE userDetails SET fullName = ?, gender = 'Female', dateOfBirth = '1984-02-11' WHERE id = ?", fmt.Sprint("Meena ", w.patient), into)
 	w.move(into)
@@ -130,7 +130,7 @@ func hospitalLaboratoryMovesItsClock(t *testing.T) {
 	s := unseeded(t)
 	s.test = ledgerBilirubin
 	s.seed("16")
-	// born so that the sample was drawn on the 14th day in Kolkata and the 13th in Los Angeles
+	// at collection 14 days old in Kolkata, 13 days in Los Angeles
 	execSQL(t, "UPDATE userDetails SET dateOfBirth = '2026-11-01', gender = 'Male' WHERE id = ?", s.patient)
 	execSQL(t, "UPDATE labReportRelation SET sampleCollectionTime = '2026-11-14 20:00:00' WHERE id = ?", s.report)
 	s.judge()
@@ -195,7 +195,7 @@ func hospitalClaimOfASplit(t *testing.T) {
 	if by, _ := s.attempts(old); by[s.report] == "" && len(by) != 1 {
 		t.Errorf("the attempt is not on the bill: %v", by)
 	}
-	s.becomes("4.2") // Nurse Mary heard it on a bill that does not exist any more
+	s.becomes("4.2") // Nurse Mary was informed about a bill that no longer exists
 	s.inbox(drNorth, withdrawnTitle, correctedTitle)
 	s.logged("corrected", map[string]any{"notified_persons": "[Nurse Mary]"})
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// hospitalReceiverAnswersLate: each delivery of one order bears the same id, and an answer that comes in time ends it.
+// hospitalReceiverAnswersLate checks that each delivery of one order has the same id, and that a response in time ends
+// the deliveries.
 func hospitalReceiverAnswersLate(t *testing.T) {
 	var mu sync.Mutex
 	var ids, keys []string
@@ -24,7 +25,7 @@ func hospitalReceiverAnswersLate(t *testing.T) {
 		first := len(ids) == 1
 		mu.Unlock()
 		if first {
-			<-r.Context().Done() // the queue has given up
+			<-r.Context().Done() // waits until the queue has given up
 		}
 		w.WriteHeader(http.StatusOK)
 	}))
@@ -38,7 +39,8 @@ func hospitalReceiverAnswersLate(t *testing.T) {
 	}
 }
 
-// hospitalNumberWasCorrected: the message to the previous number is taken back, and a press of the same key is not taken for it.
+// hospitalNumberWasCorrected cancels the message to a wrong number. A message to another number with the same
+// idempotency key is refused.
 func hospitalNumberWasCorrected(t *testing.T) {
 	body := func(contact string) string {
 		return fmt.Sprintf(`[{"sch_time":%q,"task":1,"task_type":4,"data":{"contact":%q,"message":"Your report is ready"}}]`,
@@ -63,7 +65,8 @@ func hospitalNumberWasCorrected(t *testing.T) {
 	awaitStatus(t, labSession, job, "cancelled")
 }
 
-// hospitalRemovedDoctorWatches: an open board follows the bill.
+// hospitalRemovedDoctorWatches checks that a result disappears from the open board of a doctor when its bill gets
+// another doctor.
 func hospitalRemovedDoctorWatches(t *testing.T) {
 	s := fresh(t, "7.9")
 	board := openStream(t, drNorth, calloutLivePath, "")
@@ -75,7 +78,8 @@ func hospitalRemovedDoctorWatches(t *testing.T) {
 	s.called()
 }
 
-// hospitalPageOfTheRerunBefore: a page was opened for a rerun that was aborted and asked for again.
+// hospitalPageOfTheRerunBefore confirms from a page that was opened for an earlier rerun, which was aborted and
+// requested again.
 func hospitalPageOfTheRerunBefore(t *testing.T) {
 	s := fresh(t, "5.9")
 	s.requestRerun()
@@ -93,7 +97,8 @@ func hospitalPageOfTheRerunBefore(t *testing.T) {
 	s.awaits("the value of the present rerun", isNormal)
 }
 
-// hospitalCancelledBill: the money is given back, and the patient is still in danger.
+// hospitalCancelledBill checks that a critical result stays open after its bill was cancelled, because the patient is
+// still in danger.
 func hospitalCancelledBill(t *testing.T) {
 	s := fresh(t, "7.9")
 	execSQL(t, "UPDATE billing SET billCancelled = 1 WHERE id = ?", s.bill)
@@ -105,7 +110,8 @@ func hospitalCancelledBill(t *testing.T) {
 	s.want(isDone)
 }
 
-// hospitalMergedIntoTheCalled: the duplicate record's result was called; the record is deleted, and the value is wrong.
+// hospitalMergedIntoTheCalled deletes the duplicate record of a patient after its result was called. Then the value
+// turns out to be wrong.
 func hospitalMergedIntoTheCalled(t *testing.T) {
 	s := fresh(t, "7.9")
 	s.called()
@@ -122,7 +128,8 @@ func hospitalMergedIntoTheCalled(t *testing.T) {
 	s.called()
 }
 
-// hospitalLaboratoryIsPaused: its notices wait where one of a value that was corrected since is not sent.
+// hospitalLaboratoryIsPaused pauses a laboratory. Its notices wait, and the notice of a value that is corrected
+// meanwhile is never sent.
 func hospitalLaboratoryIsPaused(t *testing.T) {
 	if got := call(t, ledgerUser, "POST", notificationsPath+"fcm/topic/subscribe", `{"token":"paused-device","platform":"web"}`); got.status != http.StatusOK {
 		t.Fatalf("subscribe: %d %s", got.status, got.body)
@@ -161,7 +168,7 @@ func hospitalLaboratoryIsPaused(t *testing.T) {
 	waits.called()
 }
 
-// pushesOf counts the messages to phones about a report.
+// pushesOf returns the number of push messages about a report.
 func pushesOf(s story) int {
 	base := strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/outbox/")
 	got := callAt(s.T, base, "", "GET", "/outbox/messages?channel=push", "")

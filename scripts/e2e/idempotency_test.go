@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// keyed is a request that is sent twice with one key, and another request of the same operation. An empty session is
-// another service of the platform.
+// keyed is a request that is sent twice with one key, and a different request of the same operation. Without a session,
+// it is sent by another service of the platform.
 type keyed struct {
 	session, path, body  string
-	otherPath, otherBody string // empty: as the request
+	otherPath, otherBody string // "" means the value of the first request
 }
 
 func (k keyed) send(t *testing.T, path, body, key string) answer {
@@ -27,7 +27,7 @@ func (k keyed) send(t *testing.T, path, body, key string) answer {
 		"x-is-internal-request", "true", "Authorization", "Bearer "+internalToken(t))
 }
 
-// keyedRequests returns a request of every operation that takes a key, by its path in the API document.
+// keyedRequests returns a request of every operation that accepts a key, by its path in the API document.
 func keyedRequests(t *testing.T) map[string]keyed {
 	t.Helper()
 	const bill, report, test = 988_010, 988_100, 988_200
@@ -111,7 +111,7 @@ func calledOut(report int) string {
 	return fmt.Sprintf(`{"lab_report_ids":[%d],"recipients":["Dr. Rao"],"communication_methods":["phone"],"notified_person":"Dr Rao","read_back":true,"outcome":"confirmed"}`, report)
 }
 
-// keyedPaths are the paths of the API document whose POST has the header.
+// keyedPaths returns the paths in the API document whose POST has the header.
 func keyedPaths(t *testing.T) (paths []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "proto", "openapi", "lab.openapi.json"))
@@ -133,7 +133,7 @@ func keyedPaths(t *testing.T) (paths []string) {
 	return paths
 }
 
-// The answer is lost, and the client sends the request again with its key. Then it sends another request with the key,
+// The client repeats a request with its key, as after a lost response. Then it sends another request with the same key,
 // and one with an empty key.
 func TestEveryPostWithAKeyIsExecutedOnce(t *testing.T) {
 	requests := keyedRequests(t)
@@ -145,7 +145,7 @@ func TestEveryPostWithAKeyIsExecutedOnce(t *testing.T) {
 		}
 		key := "once" + strings.Trim(path, "/")
 		first, second := r.send(t, r.path, r.body, key), r.send(t, r.path, r.body, key)
-		if strings.HasPrefix(path, editPath+"/{id}") { // a link and a token are made for each answer
+		if strings.HasPrefix(path, editPath+"/{id}") { // links and tokens differ in each response
 			first.body, second.body = fmt.Sprint(first.json(t)["edit_id"]), fmt.Sprint(second.json(t)["edit_id"])
 		}
 		if first.status != http.StatusOK || second.status != first.status || second.body != first.body {

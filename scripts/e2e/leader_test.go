@@ -13,7 +13,7 @@ import (
 
 var declaredLock = regexp.MustCompile(`mysqldb\.Lock\{Service: "(\w+)", Purpose: "(\w+)"`)
 
-// TestTheVerbLeaderShowsEveryLoopOfAService: a lock that the source declares is one that an operator can ask for.
+// TestTheVerbLeaderShowsEveryLoopOfAService checks that the verb shows every lock that the source declares.
 func TestTheVerbLeaderShowsEveryLoopOfAService(t *testing.T) {
 	t.Parallel()
 	for _, service := range []string{"rerun", "callout", "externaledit", "notifications"} {
@@ -42,7 +42,7 @@ func leaderVerb(t *testing.T, service string) string {
 	return string(out)
 }
 
-// declaredLocks are those in the source of a service's store.
+// declaredLocks returns the names of the locks in the source of a service's store.
 func declaredLocks(t *testing.T, service string) (locks []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "services", service, "internal", "store", "mysql", "*.go"))

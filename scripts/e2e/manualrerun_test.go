@@ -11,13 +11,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// values is the body of POST …/new for a report that newReport made.
+// values returns the body of POST …/new for a report of newReport.
 func values(id, number int, deviceData string) string {
 	return fmt.Sprintf(`{"lab_id":12,"sample_id":"E2E-%d","device_id":"XN-1","device_name":"Sysmex XN-1000","rerun_type":"manual_rerun","rerun_number":%d,`+
 		`"lab_report_id":%d,"device_data":[%s]}`, id, number, id, deviceData)
 }
 
-// stored returns the flag of a report and its rerun values as "number:index=value".
+// stored returns the sampleRedrawFlag of a report, and its rerun values as "number:index=value".
 func stored(t *testing.T, id int) (flag float64, reruns []string) {
 	t.Helper()
 	list := call(t, labSession, "GET", fmt.Sprintf("/api-v3/sample-rerun/%d", id), "")
@@ -38,7 +38,7 @@ func expectStored(t *testing.T, id int, flag float64, reruns ...string) {
 	}
 }
 
-// accept calls an operation that must answer 200 with the message.
+// accept calls an operation and expects status 200 with the message.
 func accept(t *testing.T, id int, operation, body, message string) map[string]any {
 	t.Helper()
 	got := call(t, labSession, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/%s", id, operation), body)
@@ -48,19 +48,19 @@ func accept(t *testing.T, id int, operation, body, message string) map[string]an
 	return got.json(t)
 }
 
-// reportValues reads the report's values from the database, in the order of their indices.
+// reportValues returns the report's values in the database, ordered by index.
 func reportValues(t *testing.T, id int) []string {
 	t.Helper()
 	return queryTexts(t, "SELECT CONCAT(`index`, '=', value) FROM reportValues WHERE labReportId_id = ? ORDER BY `index`", id)
 }
 
-// archive returns the meta of the report's log entries of a category.
+// archive returns the metas of the report's log entries of a category.
 func archive(t *testing.T, id, category int) []string {
 	t.Helper()
 	return queryTexts(t, "SELECT meta FROM ActivityLog WHERE labReportId = ? AND category = ? ORDER BY id", id, category)
 }
 
-// TestAManualRerunFromRequestToConfirm is the second walk of the README.
+// TestAManualRerunFromRequestToConfirm follows the second walk-through of the README.
 func TestAManualRerunFromRequestToConfirm(t *testing.T) {
 	t.Parallel()
 	const id = 97101
@@ -75,7 +75,7 @@ func TestAManualRerunFromRequestToConfirm(t *testing.T) {
 		fmt.Sprint(first["rejected_parameters"]) != "[9]" || fmt.Sprint(first["pending_parameters"]) != "[3]" {
 		t.Fatalf("%v", first)
 	}
-	accept(t, id, "new", values(id, 1, `{"index":1,"value":"6.1"},{"index":2,"value":4.7}`), "Rerun data updated") // delivered again
+	accept(t, id, "new", values(id, 1, `{"index":1,"value":"6.1"},{"index":2,"value":4.7}`), "Rerun data updated") // repeated
 	expectStored(t, id, 3, "1:1=6.1", "1:2=4.7")
 	second := accept(t, id, "new", values(id, 1, `{"index":3,"value":"7.3"}`), "Rerun data updated")
 	if second["fulfilled"] != true || second["sampleRedrawFlag"] != 4.0 {
@@ -125,12 +125,12 @@ func TestAnInstrumentOnItsOwnThenAnAbort(t *testing.T) {
 	}
 }
 
-// TestAnAutomaticRerunFromInstrumentToConfirm walks from a critical value to the confirmed one.
+// TestAnAutomaticRerunFromInstrumentToConfirm follows a critical value until its rerun is confirmed.
 func TestAnAutomaticRerunFromInstrumentToConfirm(t *testing.T) {
 	t.Parallel()
 	const id = 97103
 	newReport(t, id)
-	accept(t, id, "new", values(id, -1, `{"index":2,"value":"4.7"}`), "Rerun data updated") // number 1 is taken
+	accept(t, id, "new", values(id, -1, `{"index":2,"value":"4.7"}`), "Rerun data updated") // number 1 is in use
 	accept(t, id, "auto", `{"device_data":[{"index":1,"value":"5.9"}]}`, "Auto rerun queued successfully")
 	await.Nil(t, "the rerun request", func() error {
 		if flag, reruns := stored(t, id); flag != 3 {
@@ -205,7 +205,7 @@ func TestBadRerunInputIsRefusedAndStoresNothing(t *testing.T) {
 	}
 }
 
-// TestManyAnalysersReportAtOnce sends the values of 50 reports, and 12 parts of one report, at the same time.
+// TestManyAnalysersReportAtOnce concurrently sends the values of 50 reports, and 12 parts of one report.
 func TestManyAnalysersReportAtOnce(t *testing.T) {
 	t.Parallel()
 	const first, reports, shared, parts = 97200, 50, 97299, 12

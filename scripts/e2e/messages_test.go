@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/fcmtest"
 )
 
-// pushProvider takes push messages as FCM does.
+// pushProvider accepts push messages like FCM.
 type pushProvider struct {
 	*httptest.Server
 
@@ -39,7 +39,7 @@ func newPushProvider(t *testing.T) *pushProvider {
 	return p
 }
 
-// pushed returns how many messages about a report went to the devices of its laboratory.
+// pushed returns the number of messages about a report to the devices of its laboratory.
 func (p *pushProvider) pushed(report int) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,7 +53,7 @@ func (p *pushProvider) pushed(report int) (n int) {
 
 var refusedForConfiguration = regexp.MustCompile(`taskqueue_refused_total\{reason="not_configured"\} [1-9]`)
 
-// pushRow is the statement of the page about messages that gives the task queue a provider of push messages.
+// pushRow returns the SQL statement in docs/messages.md that configures the task queue's provider of push messages.
 func pushRow(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/messages.md")
@@ -67,7 +67,7 @@ func pushRow(t *testing.T) string {
 	return found[1]
 }
 
-// verbOf runs a verb of a service with the settings of the stack's own and changes.
+// verbOf runs a verb of a service with the stack's settings and changes.
 func verbOf(t *testing.T, service, verb string, change map[string]string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), stack.Endpoints.Commands[service][0], verb)
@@ -80,9 +80,9 @@ func verbOf(t *testing.T, service, verb string, change map[string]string) (strin
 	return string(out), err
 }
 
-// ledgerPushesWaitForAProvider follows an operator who configured one half of push: notifications subscribes devices, and
-// the task queue has no provider. Nothing is lost and everyone is told; with the other half of docs/messages.md the notices
-// go out by themselves.
+// ledgerPushesWaitForAProvider has half of push configured: notifications subscribes devices, but the task queue has no
+// provider. No notice may be lost, and the board and the metrics must report the state. After the other half of
+// docs/messages.md the notices are sent by themselves.
 func ledgerPushesWaitForAProvider(t *testing.T) {
 	if got := call(t, ledgerUser, "POST", notificationsPath+"fcm/topic/subscribe", `{"token":"ledger-push","platform":"web"}`); got.status != http.StatusOK {
 		t.Fatalf("subscribe: %d %s", got.status, got.body)
@@ -104,7 +104,7 @@ func ledgerPushesWaitForAProvider(t *testing.T) {
 		}
 		return nil
 	})
-	first.inbox(drNorth, noticeTitle) // inboxes do not depend on it
+	first.inbox(drNorth, noticeTitle) // inboxes need no provider
 	const rows = "SELECT COUNT(*) FROM outbox_notifications WHERE kind = 'taskqueue.push' AND last_error LIKE '%no provider%'"
 	await.True(t, "a push that was refused for want of a provider", func() bool { return count(t, rows) > 0 })
 	if n := count(t, "SELECT COUNT(*) FROM outbox_notifications WHERE available_at = 9223372036854775807"); n != 0 {
@@ -129,8 +129,8 @@ func ledgerPushesWaitForAProvider(t *testing.T) {
 	})
 }
 
-// ledgerTypeIsSwitchedOff has the operator switch the type of critical results off for the installation, and on again. What was
-// called meanwhile is announced to no one, everything else once.
+// ledgerTypeIsSwitchedOff switches the type of critical results off for the installation, and on again. A result that
+// is called meanwhile is not announced; every other result is announced once.
 func ledgerTypeIsSwitchedOff(t *testing.T) {
 	const active = "UPDATE NotificationTypesMaster SET is_active = %d WHERE id = 2"
 	execSQL(t, fmt.Sprintf(active, 0))

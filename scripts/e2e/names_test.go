@@ -13,15 +13,15 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// replicas are the programs behind one name, as a headless Service of Kubernetes has them: the name stands for the replicas
+// replicas are the programs behind one name, like a headless Service of Kubernetes. The name resolves to the replicas
 // that are ready and have not been told to end.
 type replicas struct {
 	mu       sync.Mutex
-	programs []*program // guarded by mu, the oldest first
+	programs []*program // the oldest first; guarded by mu
 	started  int        // guarded by mu
 }
 
-// address is one that no other replica had.
+// address returns an address that no other replica has had.
 func (r *replicas) address() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *replicas) add(programs ...*program) {
 	r.programs = append(r.programs, programs...)
 }
 
-// remove takes the oldest replica out of the name and returns it.
+// remove removes the oldest replica from the name and returns it.
 func (r *replicas) remove() *program {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +44,7 @@ func (r *replicas) remove() *program {
 	return oldest
 }
 
-// allReady names the replicas that get no calls, with the end of their logs.
+// allReady returns an error for the first replica that is not ready, with the end of its log.
 func (r *replicas) allReady() error {
 	r.mu.Lock()
 	programs := r.programs
@@ -57,7 +57,7 @@ func (r *replicas) allReady() error {
 	return nil
 }
 
-// ready returns the addresses of the replicas that get calls.
+// ready returns the addresses of the replicas that are ready.
 func (r *replicas) ready() (addresses []netip.Addr) {
 	r.mu.Lock()
 	programs := r.programs
@@ -70,7 +70,7 @@ func (r *replicas) ready() (addresses []netip.Addr) {
 	return addresses
 }
 
-// startNames starts a name server that knows the deployments, and returns its address.
+// startNames starts a name server for the deployments and returns its address.
 func startNames(t *testing.T, all []*deployment) (address string) {
 	t.Helper()
 	conn, err := (&net.ListenConfig{}).ListenPacket(context.Background(), "udp", "127.0.0.1:0")
@@ -88,7 +88,7 @@ func startNames(t *testing.T, all []*deployment) (address string) {
 			question := slices.Clone(packet[:n])
 			go func() {
 				if answer, err := answerTo(question, all); err == nil {
-					_, _ = conn.WriteTo(answer, from) // who asks asks again
+					_, _ = conn.WriteTo(answer, from) // clients repeat a lost query
 				}
 			}()
 		}

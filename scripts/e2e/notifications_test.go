@@ -13,7 +13,7 @@ import (
 
 const notificationsPath = "/api-v3/notifications/"
 
-// trigger sends a trigger as a service and returns the answer.
+// trigger sends a trigger as a service and returns the response.
 func trigger(t *testing.T, path, body string) answer {
 	t.Helper()
 	return callAt(t, stack.Endpoints.GatewayInternal, "", "POST", notificationsPath+path, body,
@@ -144,8 +144,8 @@ func TestNotificationsAreSentOnceAndPushed(t *testing.T) {
 	}
 }
 
-// TestNotificationKeysStandForOneNotification repeats a key, changes each part of what it stands for, and sends an empty
-// one. A notice without the laboratory reaches the organisation and the doctor of its context.
+// TestNotificationKeysStandForOneNotification repeats a key, changes each part of its request, and sends an empty key.
+// A notice without the laboratory goes to the organization and the doctor of its context.
 func TestNotificationKeysStandForOneNotification(t *testing.T) {
 	t.Parallel()
 	const keyed, context = "fcm/2/topic/notify?idempotency_key=e2e-report-880011", `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":880011,"laboratory":false}`
@@ -227,8 +227,9 @@ func TestNotificationsPreferencesAreForms(t *testing.T) {
 	}
 }
 
-// TestNotificationsABrowserChangesHands: a lab user, then an organisation's login, then a collection centre's use one
-// browser, and no one logs out. Each has the topics of the present login alone, and the outside login none.
+// TestNotificationsABrowserChangesHands uses one browser for a lab user, an organization's login and a collection
+// centre's login, without a logout. The device must have the topics of the current login only, and none for the
+// external login.
 func TestNotificationsABrowserChangesHands(t *testing.T) {
 	t.Parallel()
 	const token = "e2e-changes-hands"

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// Triggers are sent with retries while the service is killed twice: every one is in the inbox once, and pushed under one
-// job however often its row was delivered.
+// Triggers are sent with retries while the service is killed twice. Each must be in the inbox once, and the outbox must
+// become empty.
 func TestNotificationsSurviveKills(t *testing.T) {
 	const triggers, organization = 200, 4711
 	token := internalToken(t)
@@ -62,7 +62,7 @@ func TestNotificationsSurviveKills(t *testing.T) {
 	awaitEmptyOutbox(t, "outbox_notifications")
 }
 
-// triggerUntilTaken repeats a trigger under its key until it is answered, as another service's outbox does.
+// triggerUntilTaken repeats a trigger with its key until it succeeds, as another service's outbox does.
 func triggerUntilTaken(ctx context.Context, token string, organization, report int) error {
 	path := fmt.Sprintf("%sfcm/2/topic/notify?idempotency_key=kill-%d", notificationsPath, report)
 	body := fmt.Sprintf(`{"lab_id":12,"org_id":%d,"lrr_id":%d}`, organization, report)

@@ -7,7 +7,7 @@ import (
 
 const livePath = notificationsPath + "live"
 
-// wantNotification skips counts and what other tests sent, and returns the notification once it comes.
+// wantNotification skips counts and the notifications of other tests, and returns the event of the notification.
 func (s *eventStream) wantNotification(id int) event {
 	s.t.Helper()
 	for {
@@ -17,7 +17,7 @@ func (s *eventStream) wantNotification(id int) event {
 	}
 }
 
-// wantUnread skips until the count is as expected.
+// wantUnread skips events until the count is as expected.
 func (s *eventStream) wantUnread(count int) {
 	s.t.Helper()
 	for {
@@ -27,7 +27,7 @@ func (s *eventStream) wantUnread(count int) {
 	}
 }
 
-// organizationLogin seeds a login of an organization of its own, whose inbox no other test fills.
+// organizationLogin seeds a login of an organization whose inbox no other test uses.
 func organizationLogin(t *testing.T, name string, lab, org string) string {
 	t.Helper()
 	applyFixture(t, `{"sessions":[{"id":"`+name+`","session_type":"organization","lab_id":`+lab+`,"org_id":`+org+`,"username":"`+name+`","full_name":"Desk"}]}`)
@@ -60,10 +60,10 @@ func TestNotificationsLive(t *testing.T) {
 	back.wantUnread(0)
 	own := newNotification(t, 4802, 895004)
 	e := stranger.next()
-	if e.name == "unread" && e.data["unread_count"] == float64(1) { // of its own, told before the notification itself
+	if e.name == "unread" && e.data["unread_count"] == float64(1) { // the count may precede the notification
 		e = stranger.next()
 	}
-	if e.data["id"] != float64(own) { // nothing of the first organization came before
+	if e.data["id"] != float64(own) { // no event of the first organization
 		t.Errorf("another organization got %s %v", e.name, e.data)
 	}
 	if got := call(t, "", "GET", livePath, ""); got.status != http.StatusUnauthorized {

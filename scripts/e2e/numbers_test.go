@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// ownNumbers is above every id of a fixture.
+// ownNumbers is greater than every id of a fixture.
 const ownNumbers = 1_000_000_000
 
-// countFromFarAbove lets the services' new rows have ids that no fixture has: fixtures name the ids of their rows, and
-// are written while services insert into the same tables for tests beside them.
+// countFromFarAbove gives new rows of the services ids that no fixture has, because fixtures with fixed ids are written
+// while services insert into the same tables for parallel tests.
 func countFromFarAbove(ctx context.Context, dsn string) error {
 	db, err := sql.Open("mysql", dsn)
 	if err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// TestAnOutageIsSeenBeforeARequestMeetsIt cuts a service off from each of its stores, and the gateway from the service,
-// while no one asks for anything. The metrics that the alerts read show it, and its end, and the gateway stays ready.
+// TestAnOutageIsSeenBeforeARequestMeetsIt disconnects a service from each of its stores, and the gateway from the
+// service, while no requests are sent. The metrics of the alerts must show the outage and its end, and the gateway must
+// stay ready.
 func TestAnOutageIsSeenBeforeARequestMeetsIt(t *testing.T) {
 	t.Parallel()
 	l := startLinked(t)
@@ -35,7 +36,7 @@ func TestAnOutageIsSeenBeforeARequestMeetsIt(t *testing.T) {
 	}
 }
 
-// awaitDependency waits until the metrics of a process show the state of a dependency.
+// awaitDependency waits until the metrics of a process show a dependency as up (1) or down (0).
 func (l linked) awaitDependency(t *testing.T, process, dependency string, up int) {
 	t.Helper()
 	line := fmt.Sprintf("dependency_up{dependency=%q} %d\n", dependency, up)

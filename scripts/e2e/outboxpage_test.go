@@ -19,10 +19,10 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// page is a browser with what the tests of pages have in common.
+// page is a browser tab with helpers for the tests of pages.
 type page struct{ *browser.Page }
 
-// openPage starts a browser with an empty profile on address.
+// openPage opens address in a browser with an empty profile.
 func openPage(t *testing.T, address string) page {
 	t.Helper()
 	return page{browser.Visit(t, address, "")}
@@ -30,7 +30,7 @@ func openPage(t *testing.T, address string) page {
 
 const items = `document.querySelectorAll("#list li")`
 
-// pick shows only one channel and waits until the list agrees.
+// pick filters by one channel and waits until the list shows only messages of it, at least this many.
 func (p page) pick(channel string, atLeast int) {
 	p.T.Helper()
 	p.Fill("channel", "change", channel)
@@ -47,7 +47,7 @@ func (p page) wantDetail(texts ...string) {
 	}
 }
 
-// scheme emulates the user's preference and returns the page's background and text colour.
+// scheme emulates a preferred colour scheme and returns the page's background and text colours.
 func (p page) scheme(name string) (background, text string) {
 	p.T.Helper()
 	p.Do(browser.Command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}}))
@@ -55,8 +55,8 @@ func (p page) scheme(name string) (background, text string) {
 	return p.Eval("getComputedStyle(document.body).backgroundColor"), p.Eval("getComputedStyle(document.body).color")
 }
 
-// fillOutbox enqueues two text messages, an e-mail with markup that must not run, and a webhook; it returns once
-// all of them are shown.
+// fillOutbox enqueues two text messages, an e-mail with markup that must not run, and a webhook. It returns once the
+// page has all of them.
 func fillOutbox(t *testing.T) {
 	t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -118,7 +118,7 @@ func TestTheOutboxPageInABrowser(t *testing.T) {
 	p.lockedIn()
 }
 
-// lockedIn shows an e-mail whose markup wants to run and to call home.
+// lockedIn opens an e-mail whose markup tries to run a script and to load an image from another host.
 func (p page) lockedIn() {
 	p.T.Helper()
 	var calls atomic.Int64
@@ -147,7 +147,8 @@ func (p page) lockedIn() {
 	}
 }
 
-// lateAnswer checks that the answer to an earlier filter, which comes after the later one's, changes nothing.
+// lateAnswer checks that the response for an earlier filter has no effect when it arrives after the response for the
+// current filter.
 func (p page) lateAnswer() {
 	p.T.Helper()
 	p.Eval(`(() => {
@@ -176,7 +177,7 @@ func (p page) lateAnswer() {
 	}
 }
 
-// keyboard walks the list of two or more messages without a mouse.
+// keyboard selects messages in a list of at least two with the keyboard.
 func (p page) keyboard() {
 	p.T.Helper()
 	current := `[...` + items + `].findIndex((li) => li.getAttribute("aria-selected") === "true")`
@@ -197,7 +198,7 @@ func (p page) keyboard() {
 	}
 }
 
-// email checks that the markup of a message is shown and cannot do anything.
+// email checks that the markup of an e-mail is shown in a sandbox.
 func (p page) email() {
 	p.T.Helper()
 	p.Fill("to", "input", "outboxpage@example.org")
@@ -213,7 +214,7 @@ func (p page) email() {
 	}
 }
 
-// colours checks that text can be read in both schemes and takes their pictures.
+// colours checks that text is readable in both colour schemes and takes pictures.
 func (p page) colours() (light, dark string) {
 	p.T.Helper()
 	for _, s := range []struct {

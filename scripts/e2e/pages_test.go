@@ -11,21 +11,22 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// visit opens a path of the gateway and waits for an expression to become true.
+// visit opens a path of the gateway and waits until an expression is true.
 func (p page) visit(path, expression string) {
 	p.T.Helper()
 	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + path))
 	p.Await(path, expression)
 }
 
-// TestPagesAVisitorSignsInAndFindsEverything is someone's first minutes: the landing page of a demo, a person, and each page from there.
+// TestPagesAVisitorSignsInAndFindsEverything follows a new user: the landing page of a demo, a sign-in as a person, and
+// each page from there.
 func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
 	p.Await("the people", `document.querySelectorAll(".people button").length === 9`)
 	p.Pictures("landing-anonymous")
 	p.Eval(`[...document.querySelectorAll(".people button")].find((b) => b.value === "Asha Ranade").click()`)
 	p.Await("the board again, as Asha", `location.pathname === "/callout/" && document.querySelector(".person")?.textContent.startsWith("Asha Ranade, laboratory user")`)
-	p.Clean() // the browser notes what was refused before
+	p.Clean() // the browser reports earlier refusals
 	p.visit("/", `["waiting", "unread", "cells", "bills"].every((id) => document.getElementById(id).textContent !== "")`)
 	p.Pictures("landing")
 	for _, path := range strings.Fields(p.Eval(`[...document.querySelectorAll(".tiles a")].map((a) => a.pathname).join(" ")`)) {
@@ -38,7 +39,8 @@ func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	}
 }
 
-// TestPagesShowOnlyCardsThatALoginMayUse has the login of an organization, which neither splits bills nor counts or edits.
+// TestPagesShowOnlyCardsThatALoginMayUse uses a login of an organization, which may neither split bills nor count or
+// edit.
 func TestPagesShowOnlyCardsThatALoginMayUse(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(organizationLogin(t, "e2e-cards", "12", "4834"))
@@ -48,10 +50,11 @@ func TestPagesShowOnlyCardsThatALoginMayUse(t *testing.T) {
 	}
 }
 
-// noDemo makes a page believe that it is not of a demonstration.
+// noDemo makes a page behave as on a platform without the demo sign-in.
 const noDemo = `const send = window.fetch; window.fetch = (to, how) => to === "/sign-in/person" ? Promise.resolve(new Response("{}")) : send(to, how)`
 
-// TestPagesOfAPlatformForRealAskToLogIn: where there is no demo no one is led anywhere, and no page shows anything.
+// TestPagesOfAPlatformForRealAskToLogIn checks that without the demo sign-in, pages ask to log in, show no data, and
+// redirect nowhere.
 func TestPagesOfAPlatformForRealAskToLogIn(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/")
 	p.Do(browser.Command(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: noDemo}))
@@ -63,7 +66,7 @@ func TestPagesOfAPlatformForRealAskToLogIn(t *testing.T) {
 	}
 }
 
-// TestNotificationsPageInABrowser is an inbox: what comes appears, is read, and what is told is chosen.
+// TestNotificationsPageInABrowser uses the inbox: new notifications appear, are read, and types are switched.
 func TestNotificationsPageInABrowser(t *testing.T) {
 	session := organizationLogin(t, "e2e-inbox", "12", "4820")
 	p := openPage(t, stack.Endpoints.Gateway+"/notifications/")
@@ -93,8 +96,8 @@ func TestNotificationsPageInABrowser(t *testing.T) {
 	p.Pictures("notifications-switches")
 }
 
-// TestExternalEditPageInABrowser is a report: no one holds it, its author chooses a template, opens it and ends it again,
-// another takes it over, the session ends.
+// TestExternalEditPageInABrowser uses the page of a report that is not being edited: its author selects a template,
+// opens it, ends the session and opens it again; then an administrator takes the report over and ends the session.
 func TestExternalEditPageInABrowser(t *testing.T) {
 	const report = 97051
 	newReport(t, report)
@@ -102,7 +105,7 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	p.login(labSession)
 	held := `document.getElementById("held").textContent`
 	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+fmt.Sprintf(` === "No one edits report %d."`, report))
-	p.Clean() // the browser notes the 404 of a report that no one holds
+	p.Clean() // the browser reports the 404 of a report without a session
 	p.Await("the templates", `!document.getElementById("begin").hidden && document.getElementById("template").textContent.includes("Platform standard")`)
 	p.Eval(`document.getElementById("template").value = "2"`)
 	p.Eval(`document.getElementById("open").click()`)
@@ -144,7 +147,7 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	p.wantAllSaves(report)
 }
 
-// wantAllSaves has 60 saves, of which the page shows the older ones when it is asked.
+// wantAllSaves creates 60 saves. The page shows the older ones on request.
 func (p page) wantAllSaves(report int) {
 	p.T.Helper()
 	var session int
@@ -164,7 +167,7 @@ func (p page) wantAllSaves(report int) {
 	p.Await("the older ones stay when something happens", `document.getElementById("end").hidden === false && `+shown+" === 60")
 }
 
-// TestBillPageInABrowser chooses tests, sees both sums, splits and undoes it.
+// TestBillPageInABrowser selects tests, sees both sums, splits the bill and undoes the split.
 func TestBillPageInABrowser(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(labSession)

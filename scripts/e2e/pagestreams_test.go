@@ -10,15 +10,15 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// streamed are the pages that follow an event stream, with the service behind it and the end of the stream's path.
+// streamed lists the pages with an event stream, the service behind it, and the end of the stream's path.
 var streamed = []struct{ path, service, stream string }{
 	{"/notifications/", "notifications", "/live"},
 	{"/callout/", "callout", "/live"},
 	{"/external-edit/?report=97052", "externaledit", "/events"},
 }
 
-// TestPagesFollowTheirStreamsAgain is a deployment at which each page is open: the gateway is replaced while the service is
-// not back yet and answers 503. Then the person's login ends, and they log in again.
+// TestPagesFollowTheirStreamsAgain is a deployment while each page is open: the gateway is replaced while the services
+// are stopped, so that it responds 503. Later the user's login ends, and the user logs in again.
 func TestPagesFollowTheirStreamsAgain(t *testing.T) {
 	newReport(t, 97052)
 	const upToDate = `document.getElementById("state").textContent.startsWith("Up to date")`
@@ -27,7 +27,7 @@ func TestPagesFollowTheirStreamsAgain(t *testing.T) {
 	pages := make([]page, len(streamed))
 	for i, one := range streamed {
 		p := openPage(t, stack.Endpoints.Gateway)
-		// As where there is no demo: no one is led to a choice of people.
+		// As without the demo sign-in, so that the page does not redirect to it.
 		p.Do(browser.Command(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: noDemo}))
 		p.login(session)
 		p.visit(one.path, upToDate)
@@ -72,7 +72,7 @@ func TestPagesFollowTheirStreamsAgain(t *testing.T) {
 	everywhere("the stream of the next login", upToDate)
 }
 
-// replaceGateway ends the gateway, with all streams, and starts it again.
+// replaceGateway ends the gateway with all its streams and starts it again.
 func replaceGateway(t *testing.T) {
 	t.Helper()
 	if err := stack.Stop("gateway"); err != nil {
@@ -81,8 +81,9 @@ func replaceGateway(t *testing.T) {
 	restart(t, "gateway")
 }
 
-// TestPagesFollowTheirStreamsAgainForAnotherLogin is a shared computer: one person logs out and the next logs in while the
-// stream is interrupted, so that no request is ever refused. Nothing of the first person stays. The last login does not see the report.
+// TestPagesFollowTheirStreamsAgainForAnotherLogin is a shared computer: the user changes while the stream is
+// interrupted, so that no request is ever refused. No data of the first user may stay visible. The last login must not
+// see the report.
 func TestPagesFollowTheirStreamsAgainForAnotherLogin(t *testing.T) {
 	newReport(t, 97052)
 	const upToDate = `document.getElementById("state").textContent.startsWith("Up to date")`
@@ -105,8 +106,9 @@ func TestPagesFollowTheirStreamsAgainForAnotherLogin(t *testing.T) {
 	}
 }
 
-// playStream replaces the event streams of a page by one that the test plays: play(text) sends events, lose() ends the stream, and
-// refuse = true answers 429. Answers of addresses that contain hold wait for release(); addresses that contain fail answer 503.
+// playStream replaces the event streams of a page by one that the test controls: play(text) sends events, lose() ends
+// the stream, and refuse = true makes it respond 429. Responses for addresses that contain hold wait for release().
+// Addresses that contain fail respond 503.
 const playStream = `const send = window.fetch, held = [];
 let stream = Promise.withResolvers();
 window.play = async (text) => (await stream.promise).enqueue(new TextEncoder().encode(text));
@@ -138,7 +140,7 @@ window.fetch = async (to, how) => {
 };
 `
 
-// played opens a page of the laboratory whose event stream the test plays. setup is run before the page.
+// played opens a page with playStream. The script setup runs before the page's own.
 func played(t *testing.T, path, setup string) page {
 	t.Helper()
 	p := openPage(t, stack.Endpoints.Gateway)
@@ -150,7 +152,8 @@ func played(t *testing.T, path, setup string) page {
 
 const stateText = `document.getElementById("state").textContent`
 
-// TestCalloutPageShowsTheNewestList has a list that cannot be shown, and an answer that is older than the list of the stream.
+// TestCalloutPageShowsTheNewestList has a list that cannot be loaded, and a response that is older than the list of the
+// stream.
 func TestCalloutPageShowsTheNewestList(t *testing.T) {
 	p := played(t, "/callout/", "")
 	const summary = `event: summary\ndata: {"open":%d,"overdue":0,"called":0,"median_minutes_to_callout":null,"limit_minutes":30}\n\n`
@@ -181,7 +184,8 @@ func TestCalloutPageShowsTheNewestList(t *testing.T) {
 	p.Await("the list on the same page", "(play(`"+fmt.Sprintf(list, 5)+"`), window.kept && document.getElementById('elsewhere').textContent.startsWith('5 wait'))")
 }
 
-// TestNotificationsPageWithoutAStream shows the list where streams are refused, and does not call it up to date after a loss.
+// TestNotificationsPageWithoutAStream shows the list while streams are refused. After a lost stream, the page must not
+// call the list up to date.
 func TestNotificationsPageWithoutAStream(t *testing.T) {
 	p := played(t, "/notifications/", `window.refuse = true;`)
 	p.Await("the list", `document.getElementById("list").children.length > 0 && `+stateText+`.startsWith("Connection lost")`)

@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// program is a process with the settings of the stack's own, but for its ports. One that ends unasked is started again, as a
-// kubelet does, and the test's output states it.
+// program is a process with the stack's settings and other ports. When it ends unexpectedly, it is started again, as by
+// a kubelet, and the test's output reports that.
 type program struct {
 	prefix  string
-	env     map[string]string // what differs from the stack's own
-	environ []string          // all
+	env     map[string]string // variables that differ from the stack's
+	environ []string          // all variables
 	argv    []string
-	log     string        // the path of its log
-	ended   chan struct{} // closed when it ended for good
+	log     string        // path of its log
+	ended   chan struct{} // closed when it has ended and is not restarted
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd // guarded by mu
-	asked bool      // to end; guarded by mu
-	err   error     // of the end; guarded by mu
+	asked bool      // told to end; guarded by mu
+	err   error     // error of the last end; guarded by mu
 }
 
 func startProgram(t *testing.T, name, prefix string, change map[string]string) *program {
@@ -49,7 +49,7 @@ func startProgram(t *testing.T, name, prefix string, change map[string]string) *
 	}
 	go p.keep(t)
 	t.Cleanup(func() {
-		p.signal(syscall.SIGKILL) // most have ended
+		p.signal(syscall.SIGKILL) // usually it has ended already
 		<-p.ended
 	})
 	return p
@@ -67,10 +67,10 @@ func (p *program) start() error {
 	return cmd.Start()
 }
 
-// restarts is how often a program is started again.
+// restarts is the maximum number of restarts.
 const restarts = 5
 
-// keep starts the program again until it is asked to end.
+// keep restarts the program until it is told to end.
 func (p *program) keep(t *testing.T) {
 	defer close(p.ended)
 	for started := 0; ; started++ {
@@ -94,13 +94,13 @@ func (p *program) signal(s os.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = true
-	_ = p.cmd.Process.Signal(s) // it may have ended
+	_ = p.cmd.Process.Signal(s) // fails if it has already ended
 }
 
-// terminate asks the program to end, as a kubelet does.
+// terminate sends SIGTERM, as a kubelet does.
 func (p *program) terminate() { p.signal(syscall.SIGTERM) }
 
-// wait returns when the program has ended, with what went wrong.
+// wait waits until the program has ended and returns the error of its end.
 func (p *program) wait() error {
 	<-p.ended
 	p.mu.Lock()
@@ -108,7 +108,7 @@ func (p *program) wait() error {
 	return p.err
 }
 
-// lastWords returns the end of the program's log.
+// lastWords returns the last bytes of the program's log.
 func (p *program) lastWords() []byte {
 	const most = 2000
 	text, err := os.ReadFile(p.log)
@@ -118,10 +118,10 @@ func (p *program) lastWords() []byte {
 	return bytes.TrimSpace(text[max(0, len(text)-most):])
 }
 
-// probes are no requests of the API.
+// probes is the client for readiness probes, which are not compared with the API document.
 var probes = &http.Client{Timeout: time.Second}
 
-// unready asks as a kubelet does.
+// unready returns an error unless the program's readiness probe succeeds.
 func (p *program) unready() error {
 	at := net.JoinHostPort(cmp.Or(p.env[p.prefix+"_HOST"], "127.0.0.1"), p.env[p.prefix+"_ADMIN_PORT"])
 	response, err := probes.Get("http://" + at + "/health/ready")

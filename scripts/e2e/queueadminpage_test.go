@@ -41,14 +41,15 @@ func jobStatus(t *testing.T, session, id string) string {
 	return answer.Job.Status
 }
 
-// scheduledMessages are n WhatsApp tasks far ahead: no other test has any that wait.
+// scheduledMessages enqueues n WhatsApp tasks scheduled for much later, and returns their ids. No other test has
+// waiting ones.
 func scheduledMessages(t *testing.T, session string, n int) []string {
 	t.Helper()
 	one := `{"sch_time":"` + clock.System{}.Now().UTC().AddDate(0, 0, 20).Format("2006-01-02T15:04:05") + `","task":6,"task_type":1,"data":{"contact":9812399999,"countryCode":91,"message":"Hidden text","cache_key":"queue-page"}}`
 	return enqueued(t, session, "/schedule/", "["+strings.TrimSuffix(strings.Repeat(one+",", n), ",")+"]")
 }
 
-// queuePage is the page with the token typed in, after a wrong one was refused.
+// queuePage opens the page and enters the token, after a wrong one was refused.
 func queuePage(t *testing.T) page {
 	t.Helper()
 	p := openPage(t, stack.Endpoints.TaskqueueAdminPage)
@@ -56,7 +57,7 @@ func queuePage(t *testing.T) page {
 	p.Fill("token", "input", "a wrong token of the page")
 	p.Do(chromedp.Click(chromedp.CSS("#token-form button")))
 	p.Await("the refusal", `document.getElementById("problem").textContent.includes("missing or wrong") && document.getElementById("board").hidden`)
-	p.Clean() // the browser notes the refusals
+	p.Clean() // the browser reports the refusals
 	p.Fill("token", "input", queueAdminToken)
 	p.Do(chromedp.Click(chromedp.CSS("#token-form button")))
 	p.Await("the board", `!document.getElementById("board").hidden`)
@@ -101,7 +102,7 @@ func TestTaskqueueTheAdminPageInABrowser(t *testing.T) {
 	call(t, otherSession, "POST", "/cancelJob/", `{"job_id":["`+others[0]+`"]}`)
 }
 
-// depth waits until the lane of the scheduled messages tells how many there are.
+// depth waits until the lane of the scheduled messages shows n jobs.
 func (p page) depth(n int) {
 	p.T.Helper()
 	p.Await("the depth", fmt.Sprintf(`[...document.querySelectorAll('#lanes tr[data-lane^="whatsapp"]')].some((tr) => tr.cells[4].textContent === "%d")`, n))
@@ -109,7 +110,7 @@ func (p page) depth(n int) {
 	p.Await("the schedule", `document.getElementById("ahead-text").textContent.includes("later")`)
 }
 
-// retryDead finds the dead letter by its reason and lets it run again.
+// retryDead finds the dead letter by its reason and retries it.
 func (p page) retryDead(id string) {
 	p.T.Helper()
 	p.Fill("kind", "change", "failed")
@@ -135,7 +136,7 @@ func (p page) pauseAndResume() {
 	}
 }
 
-// pauseALaboratory holds back a laboratory that no other test uses, and lets it continue.
+// pauseALaboratory pauses a laboratory that no other test uses, and resumes it.
 func (p page) pauseALaboratory() {
 	p.T.Helper()
 	p.Fill("hold-lab", "input", "4711")

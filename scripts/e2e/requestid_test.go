@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// TestOneRequestIDGoesFromAnInstrumentsResultToThePush: the id that someone gives to support finds the lines of all
-// services that worked on the request, over two outboxes and the queue.
+// TestOneRequestIDGoesFromAnInstrumentsResultToThePush checks that the id of a request finds the log lines of all
+// services that worked on it, across two outboxes and the task queue.
 func TestOneRequestIDGoesFromAnInstrumentsResultToThePush(t *testing.T) {
 	t.Parallel()
 	id := criticalFromAnInstrument(t, 979000)
@@ -28,7 +28,8 @@ func TestOneRequestIDGoesFromAnInstrumentsResultToThePush(t *testing.T) {
 	}
 }
 
-// TestTheRequestIDOfAnAutomaticRerunGoesThroughTheQueueAndBack: what an automatic rerun does later is found by the id of the values.
+// TestTheRequestIDOfAnAutomaticRerunGoesThroughTheQueueAndBack checks that the id of the request with the values also
+// finds the later steps of the automatic rerun.
 func TestTheRequestIDOfAnAutomaticRerunGoesThroughTheQueueAndBack(t *testing.T) {
 	t.Parallel()
 	const report = 97051
@@ -43,7 +44,8 @@ func TestTheRequestIDOfAnAutomaticRerunGoesThroughTheQueueAndBack(t *testing.T) 
 	})
 }
 
-// hasLine looks for a line with the id of a request in the log of a service: its message, and its method or channel.
+// hasLine returns an error unless the log of a service has a line with this request id. want is its message, followed
+// by its method or channel.
 func hasLine(service, id, want string) error {
 	text, err := os.ReadFile(filepath.Join(stack.Dir, "logs", service+".log"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// newProfile inserts a report of a profile whose two children both have index 1, with a value each.
+// newProfile inserts a report of a profile with two children. Both have one value with index 1.
 func newProfile(t *testing.T, id int) {
 	t.Helper()
 	own, bilirubin, sgpt := id*10, id*10+1, id*10+2
@@ -115,7 +115,7 @@ func TestRerunRepeatedMessageChangesNothing(t *testing.T) {
 	expectStored(t, id, 0)
 }
 
-// TestRerunAutoNamesWhatItDidNotJudge sends unreadable values and unknown indices.
+// TestRerunAutoNamesWhatItDidNotJudge sends unreadable values and unknown indices. The response must list them.
 func TestRerunAutoNamesWhatItDidNotJudge(t *testing.T) {
 	t.Parallel()
 	const id = 97154
@@ -126,7 +126,7 @@ func TestRerunAutoNamesWhatItDidNotJudge(t *testing.T) {
 	}
 }
 
-// TestRerunInstrumentMayNotDecide calls all operations with a token without a session type.
+// TestRerunInstrumentMayNotDecide calls all operations with a token that has no session type.
 func TestRerunInstrumentMayNotDecide(t *testing.T) {
 	t.Parallel()
 	const id = 97155

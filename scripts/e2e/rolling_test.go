@@ -20,19 +20,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// perSecond is the load of a rolling restart, for each service.
+// perSecond is the number of requests per second and service during a rolling restart.
 const perSecond = 30
 
-// secondsAfter is how long the load continues when everything is new.
+// secondsAfter is the time in seconds for which the load continues after the last restart.
 const secondsAfter = 5
 
 // deployment is a service with two replicas behind one name.
 type deployment struct {
-	service, prefix    string            // of its program and of its variables
-	address            string            // the gateway's variable for it
-	method, path, body string            // of a request that changes nothing
-	port               string            // of gRPC, the same for all replicas
-	settings           map[string]string // of the replicas that start next
+	service, prefix    string            // name of its program; prefix of its variables
+	address            string            // the gateway's variable with its address
+	method, path, body string            // a request that changes nothing
+	port               string            // gRPC port of all replicas
+	settings           map[string]string // settings of the replicas that start next
 	replicas           replicas
 	load               *load
 	still              *standstills
@@ -62,9 +62,9 @@ func deployments(t *testing.T) []*deployment {
 	return all
 }
 
-// TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest does to all services at once what a Deployment
-// does at an upgrade: of two replicas behind one name, one after the other gets SIGTERM and is replaced by one with another
-// address, while a gateway that has just started asks all the time.
+// TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest upgrades all services at once, as a Deployment
+// does. Each has two replicas behind one name; in turn, each replica gets SIGTERM and is replaced by one with another
+// address, while requests go through a newly started gateway.
 func TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *testing.T) {
 	all := deployments(t)
 	ports := map[string]string{"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t)}
@@ -121,7 +121,7 @@ func TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *tes
 	}
 }
 
-// ask returns nil for an answer 200, and for one that the service gives a user who asks too often: it was not lost.
+// ask returns nil for status 200, and for 429, because such a request was not lost.
 func (d *deployment) ask(ctx context.Context, base string) error {
 	got, err := send(ctx, base, labSession, d.method, d.path, d.body)
 	if err == nil && got.status != http.StatusOK && got.status != http.StatusTooManyRequests {
@@ -130,21 +130,20 @@ func (d *deployment) ask(ctx context.Context, base string) error {
 	return err
 }
 
-// standstills are times at which the stack's own service, which no one restarts, failed or was slow: with the stores, whose
-// disk other suites share. What fails then is no matter of restarts.
+// standstills are times at which the stack's own service, which is not restarted, failed or was slow. The cause is then
+// the stores, whose disk other test packages share, so failures at these times do not count.
 type standstills struct {
 	mu   sync.Mutex // guards list
 	list []failure
 }
 
-// tooSlow is far more than any of these requests needs.
+// tooSlow is far more time than any of these requests needs.
 const tooSlow = time.Second
 
-// aftermath is how long a service may still refuse work as too much that came while its stores stood still.
+// aftermath is the time for which a service may still refuse requests as overload after its stores have recovered.
 const aftermath = 5 * time.Second
 
-// watchStores repeats one request to the stack's own service until it is stopped, and records requests that failed or
-// were slow.
+// watchStores repeats one request to the stack's own service until the test ends, and records failed and slow requests.
 func watchStores(t *testing.T, d *deployment) *standstills {
 	t.Helper()
 	s := &standstills{}
@@ -177,8 +176,8 @@ func (s *standstills) covers(f failure) bool {
 	})
 }
 
-// sessionsApart starts a Redis for logins alone, with the laboratory's of the stack, as production should have: the stack's own also
-// holds the queue and writes each of its commands to a disk that other suites share.
+// sessionsApart starts a Redis for sessions only, as recommended for production, with a copy of the lab user's session.
+// The stack's own Redis also holds the queue and writes each command to a disk that other test packages share.
 func sessionsApart(t *testing.T) *redistest.Server {
 	t.Helper()
 	apart := redistest.Start(t, "--appendonly", "no")
@@ -196,10 +195,10 @@ func sessionsApart(t *testing.T) *redistest.Server {
 	return apart
 }
 
-// name is what the name server of the test calls the service.
+// name returns the name of the service in the test's name server.
 func (d *deployment) name() string { return d.service + ".test" }
 
-// start starts a replica on an address of its own and does not wait for it.
+// start starts a replica on an address of its own without waiting for it.
 func (d *deployment) start(t *testing.T) *program {
 	t.Helper()
 	settings := map[string]string{d.prefix + "_HOST": d.replicas.address(),
@@ -216,7 +215,7 @@ func freePort(t *testing.T) string {
 	return strconv.Itoa(freeport.One(t))
 }
 
-// load is requests at a steady rate.
+// load sends requests at a steady rate.
 type load struct {
 	asked atomic.Int32
 	stop  context.CancelFunc
@@ -226,7 +225,7 @@ type load struct {
 	failures []failure // guarded by mu
 }
 
-// failure is a request that failed, and when it was under way.
+// failure is a failed request with its times.
 type failure struct {
 	begun, ended time.Time
 	err          error
@@ -234,7 +233,7 @@ type failure struct {
 
 func (f failure) String() string { return fmt.Sprintf("%v after %v", f.err, f.ended.Sub(f.begun)) }
 
-// keepUp asks at the rate of the load until end is called.
+// keepUp calls ask perSecond times a second until end is called.
 func keepUp(t *testing.T, ask func(context.Context) error) *load {
 	t.Helper()
 	l := &load{}

@@ -21,19 +21,19 @@ import (
 
 const (
 	networkDelay = 10 * time.Millisecond
-	// thinkTime is how long a client waits between two requests: its connection is idle meanwhile.
+	// thinkTime is the pause of a client between two requests, in which its connection is idle.
 	thinkTime = 30 * time.Millisecond
 )
 
-// gateways are replicas of the gateway. A new connection reaches one that is ready, as through a Service.
+// gateways are replicas of the gateway. A new connection goes to one that is ready, as through a Service.
 type gateways struct {
 	replicas
-	port     string            // of the listener that clients use
-	settings map[string]string // of the replicas that start next
-	links    sync.Map          // what leads to a replica, by its address
+	port     string            // port of the listener that clients use
+	settings map[string]string // settings of the replicas that start next
+	links    sync.Map          // address of the link to a replica, by the replica's address
 }
 
-// start starts a replica that is unavailable networkDelay from the clients.
+// start starts a replica behind a link that delays each direction by networkDelay.
 func (g *gateways) start(t *testing.T) {
 	t.Helper()
 	host := g.address()
@@ -58,7 +58,7 @@ func (g *gateways) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced has clients that keep their connections, as proxies do,
-// and send what no one repeats by himself, while all gateways are replaced twice.
+// and send requests that no program repeats by itself, while all gateways are replaced twice.
 func TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced(t *testing.T) {
 	const clients, requests = 16, 1000
 	job := jobOf(t, labSession, "/queue/",

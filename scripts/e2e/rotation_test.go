@@ -17,8 +17,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall does what docs/operations.md says: three times all
-// replicas are replaced, one after the other, while a service calls another through the internal listener.
+// TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall follows docs/operations.md: all replicas are replaced
+// three times, one by one, while a service calls another through the internal listener.
 func TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall(t *testing.T) {
 	const report = 97041
 	newReport(t, report)
@@ -36,7 +36,7 @@ func TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall(t *testing.T) 
 	ready := func() error { return errors.Join(g.allReady(), reruns.replicas.allReady()) }
 	await.Nil(t, "two replicas of each", ready)
 
-	var secret atomic.Pointer[string] // of the service that calls
+	var secret atomic.Pointer[string] // secret of the calling service
 	secret.Store(&older)
 	ask := func(ctx context.Context, transport http.RoundTripper) error {
 		token, err := authn.NewServiceTokens(config.Secret(*secret.Load()), "core", clock.System{}).Mint("gateway", "")
@@ -62,7 +62,7 @@ func TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall(t *testing.T) 
 			}
 		}
 		ended.Wait()
-		secret.Store(&step) // the calling service is the next that is replaced
+		secret.Store(&step) // the calling service is replaced after the others
 	}
 	asked, failures := calls.end()
 	t.Logf("%d calls while the secret was rotated, %d refused", asked, len(failures))

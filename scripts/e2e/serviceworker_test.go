@@ -23,7 +23,7 @@ const (
 	registration = `navigator.serviceWorker.getRegistration("/")`
 )
 
-// resolved returns the text of a promise's value.
+// resolved returns the value of a promise as text.
 func resolved(ctx context.Context, t *testing.T, expression string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -35,7 +35,7 @@ func resolved(ctx context.Context, t *testing.T, expression string) string {
 	return text
 }
 
-// pushing is a browser with the worker of the platform.
+// pushing is a browser with the platform's service worker.
 type pushing struct {
 	page
 	id     serviceworker.RegistrationID
@@ -74,7 +74,7 @@ func register(t *testing.T, address string) *pushing {
 	if scope != origin+"/" {
 		t.Fatalf("the worker's scope is %s", scope)
 	}
-	await.True(t, "the worker is active", func() bool { // a push before that is dropped
+	await.True(t, "the worker is active", func() bool { // earlier pushes are dropped
 		return resolved(p.Ctx, t, registration+`.then((r) => r.active !== null && r.active.state === "activated")`) == "true"
 	})
 	select {
@@ -85,7 +85,7 @@ func register(t *testing.T, address string) *pushing {
 	return p
 }
 
-// push delivers a message as the push service does.
+// push delivers a message as a push service does.
 func (p *pushing) push(message string) {
 	p.T.Helper()
 	p.Do(browser.Command(serviceworker.DeliverPushMessage, serviceworker.DeliverPushMessageParams{Origin: stack.Endpoints.Gateway, RegistrationID: p.id, Data: message}))
@@ -97,7 +97,7 @@ type shown struct {
 	Stays            bool
 }
 
-// all returns the notifications that are shown, and each one's title and body.
+// all returns the visible notifications, and the title and body of each.
 func (p *pushing) all() (list []shown, texts []string) {
 	p.T.Helper()
 	text := resolved(p.Ctx, p.T, registration+`.then((r) => r.getNotifications()).then((list) => JSON.stringify(list.map((n) => (
@@ -111,7 +111,7 @@ func (p *pushing) all() (list []shown, texts []string) {
 	return list, texts
 }
 
-// want waits until exactly these notifications are there, and returns them.
+// want waits until exactly these notifications are visible, and returns them.
 func (p *pushing) want(texts ...string) (list []shown) {
 	p.T.Helper()
 	await.Nil(p.T, "the notifications", func() error {
@@ -124,11 +124,11 @@ func (p *pushing) want(texts ...string) (list []shown) {
 	return list
 }
 
-// shownIn is how long a push that the browser took needs at most until it is shown.
+// shownIn is the maximum time until a push that the browser accepted is shown.
 const shownIn = 15 * time.Second
 
-// deliver pushes a message and waits until it alone is shown. The developer tools tell no one when the browser dropped a
-// push, as it does now and then: one that is not shown is pushed again.
+// deliver pushes a message and waits until only its notification is shown. The browser sometimes drops a push without
+// reporting it, so the push is repeated.
 func (p *pushing) deliver(message, text string) (list []shown) {
 	p.T.Helper()
 	var pushed time.Time
@@ -146,7 +146,7 @@ func (p *pushing) deliver(message, text string) (list []shown) {
 	return list
 }
 
-// attach opens the worker itself.
+// attach opens a context of the worker itself.
 func (p *pushing) attach() {
 	p.T.Helper()
 	await.Nil(p.T, "the worker", func() error {
@@ -159,7 +159,7 @@ func (p *pushing) attach() {
 				ctx, cancel := chromedp.NewContext(p.Ctx, chromedp.WithTargetID(one.TargetID))
 				p.T.Cleanup(cancel)
 				p.worker = ctx
-				_, err := chromedp.Run(ctx, chromedp.Evaluate[string](`"attached"`)) // lives as long as this context
+				_, err := chromedp.Run(ctx, chromedp.Evaluate[string](`"attached"`)) // attached as long as ctx lives
 				return err
 			}
 		}
@@ -167,8 +167,9 @@ func (p *pushing) attach() {
 	})
 }
 
-// click clicks the first notification and returns the page that the worker opens. A headless browser has no notification
-// to click at, and opens windows for real clicks alone: the event is the script's, and the window is noted instead.
+// click triggers a click on the first notification and returns the page that the worker opens. A headless browser shows
+// no notifications and opens windows for real clicks only, so the event is created by the script, and the opened
+// address is only recorded.
 func (p *pushing) click() string {
 	p.T.Helper()
 	return resolved(p.worker, p.T, `(async () => {
@@ -184,8 +185,8 @@ func (p *pushing) click() string {
 	})()`)
 }
 
-// TestServiceWorkerShowsPushesAndOpensTheirPage is the platform's worker in a browser: it registers, shows what is pushed,
-// also what is malformed or hostile, and a click leads to the page of the notification on this origin.
+// TestServiceWorkerShowsPushesAndOpensTheirPage runs the platform's worker in a browser: it registers, shows pushes
+// including malformed and hostile ones, and a click opens the notification's page on this origin.
 func TestServiceWorkerShowsPushesAndOpensTheirPage(t *testing.T) {
 	p := register(t, stack.Endpoints.Gateway+"/")
 	list := p.deliver(`{"notification":{"title":"Critical report","body":"A report has a critical result. Open it now."},
@@ -194,12 +195,12 @@ func TestServiceWorkerShowsPushesAndOpensTheirPage(t *testing.T) {
 		t.Errorf("%+v", n)
 	}
 	p.deliver(`{"notification":{"title":"Critical report","body":"once more"},"data":{"notification_id":"41","notification_type_id":"2"}}`,
-		"Critical report once more") // it takes the place of the first
+		"Critical report once more") // replaces the first notification
 	p.attach()
 	if got, want := p.click(), stack.Endpoints.Gateway+"/callout/?notification_id=41"; got != want {
 		t.Errorf("a click on a critical report opens %s, want %s", got, want)
 	}
-	p.want() // the click closed it
+	p.want() // the click has closed it
 	for name, c := range map[string]struct{ message, title, opens string }{
 		"another type":          {`{"title":"Report ready","data":{"notification_id":"7","notification_type_id":"1"}}`, "Report ready", "/notifications/?notification_id=7"},
 		"of an organisation":    {`{"title":"Critical report","data":{"notification_id":"9","notification_type_id":"2","for":"org"}}`, "Critical report", "/notifications/?notification_id=9"},

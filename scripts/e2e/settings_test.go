@@ -11,12 +11,12 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// TestWrongSettingsAreToldAllAtOnceAndNothingListens gives every service three settings at once that are wrong in
-// different ways: a value of the wrong kind, one that is not among those allowed, and one below its least.
+// TestWrongSettingsAreToldAllAtOnceAndNothingListens starts every service with three invalid settings: a value of the
+// wrong type, a value that is not among the allowed ones, and one below the minimum.
 func TestWrongSettingsAreToldAllAtOnceAndNothingListens(t *testing.T) {
 	t.Parallel()
 	for _, s := range services.List() {
-		if s.Pipeline { // this stack runs without
+		if s.Pipeline { // this stack does not run it
 			continue
 		}
 		service, prefix := s.Name, s.Prefix

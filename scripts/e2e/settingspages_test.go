@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestCounterKeysPageMapsKeys is the laboratory's head of haematology, who maps keys by pressing them: from the default keys of a
-// test to own ones and back, with a key that two cells cannot share.
+// TestCounterKeysPageMapsKeys maps keys by pressing them, as a laboratory's head of haematology does: from the default
+// keys of a test to own ones and back, including a key that two cells cannot share.
 func TestCounterKeysPageMapsKeys(t *testing.T) {
 	const test = 77031
 	seedTest(t, test)
@@ -21,7 +21,7 @@ func TestCounterKeysPageMapsKeys(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(labSession)
 	p.visit("/cell-counter/", `document.querySelector("header a.settings") !== null`)
-	p.Eval(`document.querySelector("header a.settings").click()`) // not by its place, which may move while the page loads
+	p.Eval(`document.querySelector("header a.settings").click()`) // not by position, which may change during loading
 	p.Await("tests with their keys", `location.pathname === "/cell-counter-keys/" && document.querySelectorAll("#tests button").length > 0`)
 	p.Fill("name", "input", "MARROW")
 	p.Eval(`document.getElementById("find").requestSubmit()`)
@@ -45,7 +45,7 @@ func TestCounterKeysPageMapsKeys(t *testing.T) {
 		p.Await(what, fmt.Sprintf(`document.getElementById("told").textContent.includes(%q)`, text))
 	}
 	submit := func() { p.Eval(`document.getElementById("save").requestSubmit()`) }
-	press(3, "m") // the default key of monocytes chooses them
+	press(3, "m") // the default key of monocytes selects them
 	press(4, "q")
 	submit()
 	told("what a row lacks", "Complete the rows with a note")
@@ -58,7 +58,7 @@ func TestCounterKeysPageMapsKeys(t *testing.T) {
 	press(4, kb.Enter)
 	submit()
 	p.Await("what the server refuses, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent.includes("key Enter is reserved") === true`)
-	p.Clean() // the refusal is an error of the console
+	p.Clean() // the refusal is an error in the console
 	press(4, "e")
 	submit()
 	told("the answer", "Saved.")
@@ -90,7 +90,8 @@ func TestCounterKeysPageMapsKeys(t *testing.T) {
 	}
 }
 
-// keysPage opens the keys of a test of the laboratory: n counts neutrophils, s cells that are counted apart by its choice.
+// keysPage opens the keys of a test of the laboratory: n counts neutrophils, s counts cells that the laboratory counts
+// separately.
 func keysPage(t *testing.T, test int) page {
 	t.Helper()
 	seedTest(t, test)
@@ -105,7 +106,7 @@ func keysPage(t *testing.T, test int) page {
 	return p
 }
 
-// TestCounterKeysPageKeepsWhatIsCountedApart exchanges two keys.
+// TestCounterKeysPageKeepsWhatIsCountedApart exchanges two keys. Cells that are counted separately must stay so.
 func TestCounterKeysPageKeepsWhatIsCountedApart(t *testing.T) {
 	const test = 77032
 	p := keysPage(t, test)
@@ -124,7 +125,8 @@ func TestCounterKeysPageKeepsWhatIsCountedApart(t *testing.T) {
 	}
 }
 
-// TestCounterKeysPageRemovesNoKeyThatWasMoved removes a key that someone has moved to another parameter since the page was loaded.
+// TestCounterKeysPageRemovesNoKeyThatWasMoved removes a key that another user has moved to another parameter since the
+// page was loaded.
 func TestCounterKeysPageRemovesNoKeyThatWasMoved(t *testing.T) {
 	const test = 77033
 	p := keysPage(t, test)
@@ -138,11 +140,11 @@ func TestCounterKeysPageRemovesNoKeyThatWasMoved(t *testing.T) {
 	}
 }
 
-// administrator is a login that may change every setting.
+// administrator is the session of a user who may change every setting.
 const administrator = "demo-admin"
 
-// TestCalloutSettingsPageChangesWhatItShows is an administrator: wrong numbers are named where they are, what someone else changed
-// meanwhile is not overwritten, and others can only read.
+// TestCalloutSettingsPageChangesWhatItShows uses the page as an administrator: invalid numbers are reported at their
+// field, changes of another user are not overwritten, and other users can only read.
 func TestCalloutSettingsPageChangesWhatItShows(t *testing.T) {
 	const path = "/operation/critical-callout/settings"
 	defer call(t, administrator, "PUT", path, `{}`)
@@ -150,7 +152,7 @@ func TestCalloutSettingsPageChangesWhatItShows(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(administrator)
 	p.visit("/callout/", `document.querySelector("header a.settings") !== null`)
-	p.Eval(`document.querySelector("header a.settings").click()`) // not by its place, which may move while the page loads
+	p.Eval(`document.querySelector("header a.settings").click()`) // not by position, which may change during loading
 	p.Await("the values", `document.getElementById("escalate_minutes")?.value === "30" && document.getElementById("remind_hours").value === "8"`)
 	p.Pictures("callout-settings")
 	submit := func() { p.Eval(`document.getElementById("settings").requestSubmit()`) }
@@ -186,7 +188,7 @@ func TestCalloutSettingsPageChangesWhatItShows(t *testing.T) {
 	}
 }
 
-// TestNotificationsPageSwitchesTypesForTheLaboratory switches a type off by its name; the user has no switch of it then.
+// TestNotificationsPageSwitchesTypesForTheLaboratory switches a type off. Users then have no switch for it.
 func TestNotificationsPageSwitchesTypesForTheLaboratory(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(administrator)

@@ -16,7 +16,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// cutAfter is when a body that does not come is answered or cut, with room for a busy machine.
+// cutAfter is the maximum time until a request with an incomplete body gets a response or is cut off, on a busy
+// machine.
 const cutAfter = 15 * time.Second
 
 // listeners returns the HTTP listeners of the stack by name.
@@ -36,7 +37,7 @@ func listeners(t *testing.T) map[string]string {
 	return found
 }
 
-// A body whose bytes do not come holds no connection, on any listener and on paths that no one has.
+// A body that does not arrive must not hold a connection, on any listener, including unknown paths.
 func TestSlowBodiesAreAnsweredOrCut(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
@@ -52,7 +53,7 @@ func TestSlowBodiesAreAnsweredOrCut(t *testing.T) {
 	all.Wait()
 }
 
-// sendSlowly sends one byte of a body of a hundred and waits for the end of the connection.
+// sendSlowly sends one byte of a body of a hundred and waits until the connection is closed.
 func sendSlowly(base, path string) error {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -78,8 +79,8 @@ func sendSlowly(base, path string) error {
 	return nil
 }
 
-// A service that was unavailable is reached again within seconds of its return: the gateway must not wait out the delays that
-// grew while it was unavailable.
+// A service is reached again within seconds after an outage. The gateway must not wait for the reconnect delays that
+// grew during it.
 func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
 	outage := 20 * time.Second
 	if os.Getenv("LAB_LONG_TESTS") == "1" {
@@ -108,7 +109,7 @@ func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
 	}
 }
 
-// Two thousand connections that say nothing keep no one else from being answered, and are closed.
+// Two thousand silent connections must not prevent responses to others, and are closed.
 func TestIdleConnectionsAreClosedAndStopNobody(t *testing.T) {
 	t.Parallel()
 	const connections = 2000

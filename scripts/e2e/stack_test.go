@@ -20,27 +20,27 @@ import (
 )
 
 const (
-	stackTimeout = 10 * time.Minute // a first build included
+	stackTimeout = 10 * time.Minute // including a first build
 	labSession   = "demo-lab-user"
 	otherSession = "demo-second-lab-user"
 )
 
-// stack is the one stack of this test binary. Tests use reports of their own, so they run side by side; tests
-// that kill a process are not parallel.
+// stack is the running stack of this test binary. Tests use reports of their own, so they run in parallel; tests that
+// kill a process do not.
 var stack struct {
 	*sandbox.Sandbox
 	seed         seed.Target
-	certificates string // the folder with the certificates that all services show each other
+	certificates string // folder of the services' certificates
 }
 
-// authority signs the certificates that the services start with.
+// authority signs the services' first certificates.
 var authority *certificates.Authority
 
 func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run starts a stack without the pipeline, which has a suite of its own.
+// run runs the tests on a stack without change capture and search, which package capture tests.
 func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), stackTimeout)
 	defer cancel()
@@ -92,12 +92,12 @@ func run(m *testing.M) int {
 	return result
 }
 
-// encrypt makes the certificates of the services and returns the settings that name them.
+// encrypt creates the certificates of the services and returns the settings that name them.
 func encrypt() (environment []string, err error) {
 	if authority, err = certificates.New("e2e"); err != nil {
 		return nil, err
 	}
-	authority.Names = []string{"*.test", "gateway", "callout", "notifications", "rerun", "taskqueue"} // who shows it
+	authority.Names = []string{"*.test", "gateway", "callout", "notifications", "rerun", "taskqueue"} // hosts
 	if stack.certificates, err = os.MkdirTemp("", "labtls"); err != nil {
 		return nil, err
 	}
@@ -105,14 +105,14 @@ func encrypt() (environment []string, err error) {
 	return tlsEnvironment(files), err
 }
 
-// answer is a REST answer.
+// answer is a REST response.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// json decodes the body and fails the test when it is not JSON.
+// json decodes the body as a JSON object. Other bodies fail the test.
 func (a answer) json(t *testing.T) map[string]any {
 	t.Helper()
 	var v map[string]any
@@ -122,7 +122,7 @@ func (a answer) json(t *testing.T) map[string]any {
 	return v
 }
 
-// sorted is the body with the keys of its objects in order and without spaces: MySQL keeps JSON in an order of its own.
+// sorted returns the body with sorted keys and without spaces, because MySQL stores JSON in another order.
 func (a answer) sorted(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(a.json(t))
@@ -134,10 +134,10 @@ func (a answer) sorted(t *testing.T) string {
 
 var client = &http.Client{Timeout: 20 * time.Second}
 
-// recorder compares everything that the client sends and gets with the API document.
+// recorder compares all requests and responses of the client with the API document.
 var recorder *conformance.Recorder
 
-// call sends a request to the public listener with a session's cookie; no cookie when session is empty.
+// call sends a request to the public listener. session, if not empty, is sent as the session cookie.
 func call(t *testing.T, session, method, path, body string, header ...string) answer {
 	t.Helper()
 	return callAt(t, stack.Endpoints.Gateway, session, method, path, body, header...)
@@ -152,7 +152,7 @@ func callAt(t *testing.T, base, session, method, path, body string, header ...st
 	return got
 }
 
-// send is callAt for goroutines, which may not end a test.
+// send is like callAt, but returns errors, for use in goroutines, which may not end a test.
 func send(ctx context.Context, base, session, method, path, body string, header ...string) (answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, base+path, strings.NewReader(body))
 	if err != nil {
@@ -174,14 +174,14 @@ func send(ctx context.Context, base, session, method, path, body string, header 
 	return answer{response.StatusCode, response.Header, string(text)}, err
 }
 
-// newReport seeds a blood count of its own for a test: a patient of laboratory 12, sample collected, flag 0.
+// newReport seeds a blood count for one test: a patient of laboratory 12, sample collected, sampleRedrawFlag 0.
 func newReport(t *testing.T, id int) {
 	t.Helper()
 	applyFixture(t, fmt.Sprintf(`{"mysql":{"labReportRelation":[{"id":%d,"labId_id":12,"billId_id":9001,"billingInfoId_id":8001,
 		"userDetailsId_id":501,"reportID_id":55,"sampleId":"E2E-%d","sampleCollected":1,"sampleCollectionTime":"2026-11-19T04:07:30Z"}]}}`, id, id))
 }
 
-// internalToken returns a token for the internal listener by the command that endpoints.json names.
+// internalToken runs the command of endpoints.json that prints a token for the internal listener.
 func internalToken(t *testing.T) string {
 	t.Helper()
 	token, err := stack.InternalToken(t.Context())
@@ -193,5 +193,5 @@ func internalToken(t *testing.T) string {
 
 var idBlocks atomic.Int64
 
-// newIDs returns the first of a hundred ids for rows of the calling test, which no other test has.
+// newIDs returns the first of a hundred ids that no other test uses.
 func newIDs() int { return 2_000_000 + 100*int(idBlocks.Add(1)) }

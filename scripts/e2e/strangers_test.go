@@ -22,13 +22,13 @@ import (
 )
 
 const (
-	strangers       = 8                // connections on a path at once
-	strangerLife    = 10 * time.Second // of a connection after the answer, on a busy machine
+	strangers       = 8                // concurrent connections per path
+	strangerLife    = 10 * time.Second // maximum time until a connection is closed after the response, on a busy machine
 	mostForStranger = 1 << 10          // KiB
 )
 
-// TestStrangersCostTheGatewayLittleMemory sends bodies of a megabyte to every documented path of a gateway's process,
-// without a credential and with one that was never issued, and compares the most memory that the process had meanwhile.
+// TestStrangersCostTheGatewayLittleMemory sends bodies of one megabyte to every documented path of a separate gateway,
+// without a credential and with an invalid one, and checks the peak memory of the process.
 func TestStrangersCostTheGatewayLittleMemory(t *testing.T) {
 	port := freePort(t)
 	gateway := startProgram(t, "gateway", "GATEWAY", map[string]string{
@@ -56,7 +56,7 @@ func TestStrangersCostTheGatewayLittleMemory(t *testing.T) {
 
 var pathParameter = regexp.MustCompile(`{[^}]*}`)
 
-// documentedPaths are the operations of the API document, as POST /api-v3/….
+// documentedPaths returns the operations of the API document as "POST /api-v3/…".
 func documentedPaths(t *testing.T) (paths []string) {
 	t.Helper()
 	var document struct {
@@ -76,7 +76,7 @@ func documentedPaths(t *testing.T) (paths []string) {
 	return slices.Sorted(slices.Values(paths))
 }
 
-// beStranger sends the header of a part that does not end until the gateway closes the connection.
+// beStranger sends the header of a form's part that never ends, until the gateway closes the connection.
 func beStranger(t *testing.T, address, path, header string) {
 	connection, err := net.Dial("tcp", address)
 	if err != nil {
@@ -89,7 +89,7 @@ func beStranger(t *testing.T, address, path, header string) {
 	fmt.Fprintf(connection, "%s HTTP/1.1\r\nHost: a\r\n%sContent-Type: multipart/form-data; boundary=xx\r\nContent-Length: %d\r\n\r\n--xx\r\nX-A: ",
 		path, header, size)
 	reader := bufio.NewReader(connection)
-	go func() { _, _ = io.WriteString(connection, strings.Repeat("A", size-100)) }() // ends with the connection
+	go func() { _, _ = io.WriteString(connection, strings.Repeat("A", size-100)) }() // ends when the connection is closed
 	response, err := http.ReadResponse(reader, nil)
 	if err != nil {
 		t.Errorf("%s: %v, want a refusal", path, err)
@@ -108,7 +108,7 @@ func beStranger(t *testing.T, address, path, header string) {
 	}
 }
 
-// memory returns a field of the process's status in KiB: VmRSS, or VmHWM, its peak.
+// memory returns a field of /proc/<pid>/status in KiB: VmRSS, or VmHWM, the peak.
 func (p *program) memory(t *testing.T, field string) int {
 	t.Helper()
 	text, err := os.ReadFile(p.proc("status"))
@@ -128,7 +128,7 @@ func (p *program) memory(t *testing.T, field string) int {
 	return 0
 }
 
-// forgetPeak makes the process's peak of memory begin at what it has now.
+// forgetPeak resets the process's peak memory to its current memory.
 func (p *program) forgetPeak(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(p.proc("clear_refs"), []byte("5"), 0); err != nil {

@@ -51,7 +51,7 @@ func TestAWhatsAppMessageNeedsTheRecipientsConsent(t *testing.T) {
 			t.Errorf("%v", job)
 		}
 	}
-	consent(otherSession, "opt_in") // of another laboratory
+	consent(otherSession, "opt_in") // the consent of another laboratory
 	refused()
 	consent(labSession, "opt_in")
 	awaitStatus(t, labSession, jobOf(t, labSession, "/queue/", whatsApp), "finished")

@@ -17,20 +17,20 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// What a laboratory is promised while another one floods the queue.
+// Limits that hold for a laboratory while another one floods the queue.
 const (
 	promisedDelivery = 2 * time.Second // 95 of 100 of its webhooks, from the request to the receiver
-	promisedRerun    = 5 * time.Second // an automatic rerun, from the instrument's values to the request for it
-	besideFlood      = 20              // webhooks, one a second
+	promisedRerun    = 5 * time.Second // from an instrument's values to the request for an automatic rerun
+	besideFlood      = 20              // number of webhooks, one per second
 )
 
-// slow is a receiver that answers late or never. Its requests end with the test.
+// slow is a receiver that responds late or never. Its requests end with the test.
 type slow struct {
 	*httptest.Server
 	inFlight atomic.Int64
 }
 
-// answersAfter makes a receiver that answers after d; 0: never.
+// answersAfter starts a receiver that responds after d, or never if d is 0.
 func answersAfter(t *testing.T, d time.Duration) *slow {
 	t.Helper()
 	s, ended := &slow{}, make(chan struct{})
@@ -52,7 +52,7 @@ func answersAfter(t *testing.T, d time.Duration) *slow {
 	return s
 }
 
-// arrivals are when the numbered webhooks of a laboratory came.
+// arrivals holds the arrival times of a laboratory's numbered webhooks.
 type arrivals struct {
 	*httptest.Server
 	mu sync.Mutex
@@ -77,7 +77,7 @@ func receiveNumbers(t *testing.T) *arrivals {
 	return a
 }
 
-// took returns how long each webhook was under way, the quickest first; an error while some are.
+// took returns the delivery time of each webhook, the shortest first, or an error while some have not arrived.
 func (a *arrivals) took(sent []time.Time) (list []time.Duration, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -91,8 +91,8 @@ func (a *arrivals) took(sent []time.Time) (list []time.Duration, err error) {
 	return list, nil
 }
 
-// flood has the second laboratory post as many webhooks as a request may hold to the receivers in turn, again and again.
-// The flood is cancelled when the test ends, so that nothing is left of it for the tests that follow.
+// flood makes the second laboratory repeatedly post as many webhooks as a request may have, to the receivers in turn.
+// The flood is cancelled when the test ends, so that later tests are not affected.
 func flood(t *testing.T, jobs int, receivers ...*slow) {
 	t.Helper()
 	const batch = 500
@@ -110,8 +110,8 @@ func flood(t *testing.T, jobs int, receivers ...*slow) {
 	})
 }
 
-// endFlood cancels the laboratory's webhooks as an operator does, and again the jobs that were between two places meanwhile,
-// until none is left.
+// endFlood cancels the laboratory's webhooks as an operator does. It repeats that until none is left, because jobs may
+// be between two states.
 func endFlood(t *testing.T) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
@@ -139,7 +139,7 @@ func endFlood(t *testing.T) {
 	})
 }
 
-// besideTheFlood sends the first laboratory's webhooks and its instrument's values, and checks the promises.
+// besideTheFlood sends the first laboratory's webhooks and an instrument's values, and checks the limits.
 func besideTheFlood(t *testing.T, report int) {
 	t.Helper()
 	quick := receiveNumbers(t)
@@ -166,7 +166,8 @@ func besideTheFlood(t *testing.T, report int) {
 	}
 }
 
-// automaticRerun has an instrument send values that need a rerun, and returns how long the request for it took to come.
+// automaticRerun makes an instrument send values that need a rerun, and returns the time until the request for it
+// arrived.
 func automaticRerun(t *testing.T, report int) time.Duration {
 	t.Helper()
 	path := fmt.Sprintf("/api-v3/sample-rerun/%d", report)

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// tlsEnvironment returns the settings by which the whole stack of this binary talks mutual TLS between its services.
+// tlsEnvironment returns the settings for mutual TLS between all services of the stack.
 func tlsEnvironment(files certificates.Files) (env []string) {
 	for _, s := range services.List() {
 		env = append(env, s.Prefix+"_TLS_CA="+files.CA, s.Prefix+"_TLS_CERT="+files.Cert, s.Prefix+"_TLS_KEY="+files.Key)
@@ -21,9 +21,9 @@ func tlsEnvironment(files certificates.Files) (env []string) {
 	return env
 }
 
-// TestCertificatesRotateUnderLoad changes the authority of all services as an operator does: trust both, show the new
-// certificates, trust the new one alone. No request fails meanwhile, and services that start afterwards, which have
-// only seen the new files, talk to services that began with the old ones.
+// TestCertificatesRotateUnderLoad replaces the certificate authority of all services as an operator does: trust both,
+// present the new certificates, trust only the new authority. No request may fail meanwhile. Services started
+// afterwards, which have read the new files only, must reach services that started with the old ones.
 func TestCertificatesRotateUnderLoad(t *testing.T) {
 	next, err := certificates.New("next")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// asking is a client that never pauses, with what it met.
+// asking is a client that sends requests without a pause, and its failures.
 type asking struct {
 	asked atomic.Int64
 	quit  chan struct{}
@@ -100,7 +100,7 @@ func keepAsking(t *testing.T, path string) *asking {
 	return a
 }
 
-// more waits for n requests more.
+// more waits until n more requests have been sent.
 func (a *asking) more(t *testing.T, n int64) {
 	t.Helper()
 	goal := a.asked.Load() + n

@@ -19,8 +19,8 @@ import (
 
 const traceKey = "Bearer traces-of-e2e"
 
-// traces is where all services send their spans. None begins a trace by itself, so that only the requests of tests
-// that ask for it with a traceparent are traced.
+// traces collects the spans of all services. The services sample no traces of their own, so that only requests of tests
+// with a traceparent are traced.
 var traces *tracing.Collector
 
 func traceEnvironment() []string {
@@ -31,15 +31,15 @@ func traceEnvironment() []string {
 		environment = append(environment, prefix+"_OPENTELEMETRY_ENDPOINT="+traces.Address,
 			prefix+"_OPENTELEMETRY_API_KEY="+traceKey, prefix+"_ERROR_REPORTING_SAMPLE_RATE=0")
 	}
-	// A call that succeeds is a line for debugging.
+	// Successful calls are logged at level debug.
 	return append(environment,
 		"RERUN_LOG_LEVEL=DEBUG", "TASKQUEUE_LOG_LEVEL=DEBUG", "CALLOUT_LOG_LEVEL=DEBUG", "NOTIFICATIONS_LOG_LEVEL=DEBUG")
 }
 
-// autoRerun is the way to the document that the automatic rerun ends with.
+// autoRerun lists the spans up to the statement that stores an automatic rerun.
 var autoRerun = []string{
 	"gateway POST /api-v3/sample-rerun/{lab_report_id}/auto",
-	"gateway lab.rerun.v1.RerunService/EvaluateAutoRerun", // the client's side of the call, then the server's
+	"gateway lab.rerun.v1.RerunService/EvaluateAutoRerun", // the client's span of the call, then the server's
 	"rerun lab.rerun.v1.RerunService/EvaluateAutoRerun",
 	"rerun send taskqueue.enqueue",
 	"rerun process taskqueue.enqueue", // from the outbox
@@ -59,7 +59,7 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 	newReport(t, id)
 	path := fmt.Sprintf("/api-v3/sample-rerun/%d/auto", id)
 	traced := []string{"Traceparent", "00-" + trace + "-" + root + "-01"}
-	// What people send is another trace, which begins at the gateway.
+	// A caller's trace is another one, because the gateway begins a new trace.
 	if got := call(t, labSession, "POST", path, `{"device_data":[]}`, traced...); got.status == 500 {
 		t.Fatalf("auto by a person: %d %s", got.status, got.body)
 	}
@@ -113,7 +113,7 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 	}
 }
 
-// wholeTrace waits until there is a span at the end of the way: every process has sent what led to it.
+// wholeTrace waits until the trace has a span at the end of way, which means that every process has sent its spans.
 func wholeTrace(t *testing.T, trace, root string, way []string) (tree tracing.Tree) {
 	t.Helper()
 	await.Nil(t, "the trace", func() error {
@@ -126,7 +126,7 @@ func wholeTrace(t *testing.T, trace, root string, way []string) (tree tracing.Tr
 	return tree
 }
 
-// push is the way from a critical value to a message that is sent to telephones.
+// push lists the spans from a critical value to a push message.
 var push = []string{
 	"gateway POST /report/{bill_id}/critical/evaluate",
 	"gateway lab.callout.v1.CalloutService/EvaluateBill",
@@ -161,7 +161,8 @@ func TestOneTraceGoesFromACriticalValueToThePush(t *testing.T) {
 	}
 }
 
-// TestAProcessStopsCleanlyWithoutItsTraceCollector has a gateway whose collector is a closed port answer requests and stop.
+// TestAProcessStopsCleanlyWithoutItsTraceCollector starts a gateway whose collector is a closed port. It must serve
+// requests and stop.
 func TestAProcessStopsCleanlyWithoutItsTraceCollector(t *testing.T) {
 	t.Parallel()
 	gateway := startProgram(t, "gateway", "GATEWAY", map[string]string{

@@ -14,11 +14,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 )
 
-// databasePassword is that of the services' own users. Its spelling tests the quoting of settings.
+// databasePassword is the password of the services' own users. Its characters test the quoting of settings.
 const databasePassword = "p@ss w/o:root"
 
-// haveOwnUsers makes the database users of the handbook and starts the services again as these: what a service may not do,
-// no test sees it do.
+// haveOwnUsers creates the database users of the handbook and restarts the services with them, so that tests find
+// missing privileges.
 func haveOwnUsers(ctx context.Context) error {
 	if err := demolab.MakeUsers(ctx, stack.Endpoints.MySQLDSN, "../../docs/database-users.sql", databasePassword); err != nil {
 		return err
@@ -63,7 +63,7 @@ func awaitReady(ctx context.Context, name string) error {
 	}
 }
 
-// deniedAccess lists what the services logged of statements that their users may not send.
+// deniedAccess returns the log lines of services about statements that their users may not execute.
 func deniedAccess() (lines []string) {
 	files, _ := filepath.Glob(filepath.Join(stack.Dir, "logs", "*.log"))
 	for _, file := range files {

@@ -12,17 +12,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// announceWithin is promised for a critical result whose node vanished.
+// announceWithin is the promised maximum time until a critical result is announced after a node has vanished.
 const announceWithin = time.Minute
 
-// TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished runs two replicas of every service on the way of a
-// critical result. Leaders lose their database without a farewell, as when their node loses power; no one is
-// told. The result comes in through the others.
+// TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished runs two replicas of every service that handles a
+// critical result. The leaders lose their database silently, as when a node loses power. The result arrives through the
+// other replicas.
 func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) {
 	const bill = 979_800
 	ways := map[string]string{"rerun": "RERUN", "callout": "CALLOUT", "notifications": "NOTIFICATIONS"}
 	node := netfault.New(t, mysqlAddress("rerun", "RERUN"))
-	for service, prefix := range ways { // the vanishing replica first, so that it leads
+	for service, prefix := range ways { // the vanishing replica first, so that it becomes leader
 		if err := stack.Stop(service); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) 
 		return announced && len(leaders) == 0
 	})
 
-	node.Restore() // the node returns: what it held back must announce nothing twice
+	node.Restore() // the node returns; delayed writes must not announce anything twice
 	for service := range ways {
 		awaitEmptyOutbox(t, "outbox_"+service)
 	}
@@ -71,13 +71,13 @@ func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) 
 	}
 }
 
-// mysqlAddress is where a service reaches its database.
+// mysqlAddress returns the address of a service's database.
 func mysqlAddress(service, prefix string) string {
 	own := stack.Endpoints.Environ[service]
 	return net.JoinHostPort(own[prefix+"_DB_HOST"], own[prefix+"_DB_PORT"])
 }
 
-// startReplica starts another replica of a service, on ports of its own, and does not wait for it.
+// startReplica starts another replica of a service on ports of its own without waiting for it.
 func startReplica(t *testing.T, service, prefix string, change map[string]string) *program {
 	t.Helper()
 	settings := map[string]string{prefix + "_GRPC_PORT": freePort(t), prefix + "_ADMIN_PORT": freePort(t)}
@@ -87,7 +87,7 @@ func startReplica(t *testing.T, service, prefix string, change map[string]string
 	return startProgram(t, service, prefix, settings)
 }
 
-// relayLeader returns the connection that leads the relay of a service; "" when none does.
+// relayLeader returns the connection that leads the relay of a service, or "".
 func relayLeader(t *testing.T, service string) string {
 	t.Helper()
 	var id sql.NullString

@@ -2,7 +2,7 @@ package e2e
 
 import "testing"
 
-// Every documented status of the lists of what waits for a person.
+// The tests cover every documented status of the worklists.
 
 func TestBillSplitListsBillsOfToday(t *testing.T) {
 	t.Parallel()

@@ -20,21 +20,21 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// The people: Asha works in two departments, Sunita is the administrator, support sees every department.
+// Sessions of the demo: Asha works in two departments, Sunita is the administrator, support sees every department.
 const (
 	asha    = "demo-lab-user"
 	sunita  = "demo-admin"
 	support = "demo-support"
 )
 
-// camera is a browser at the running platform.
+// camera is a browser that takes pictures of the running platform.
 type camera struct {
 	*browser.Page
 	gateway, dir string
 	scenes       int
 }
 
-// TestFilmOfAWorkingDay walks through the pages as the people of the demo laboratory do.
+// TestFilmOfAWorkingDay uses the pages as the people of the demo laboratory do, and takes pictures.
 func TestFilmOfAWorkingDay(t *testing.T) {
 	dir := os.Getenv("LAB_FILM")
 	if dir == "" {
@@ -54,7 +54,7 @@ func TestFilmOfAWorkingDay(t *testing.T) {
 	t.Logf("%d scenes are in %s", c.scenes, dir)
 }
 
-// prepare adds results that wait: 24 in time, and one that is overdue in the last department.
+// prepare adds open results: 24 in time, and one overdue result in the last department.
 func prepare(t *testing.T, lab string, running endpoints.Endpoints) {
 	t.Helper()
 	now := time.Now()
@@ -103,7 +103,7 @@ func prepare(t *testing.T, lab string, running endpoints.Endpoints) {
 	}
 }
 
-// forget removes what an earlier film left.
+// forget removes the rows of an earlier film.
 func forget(t *testing.T, running endpoints.Endpoints) {
 	t.Helper()
 	db, err := sql.Open("mysql", running.MySQLDSN)
@@ -121,7 +121,7 @@ func forget(t *testing.T, running endpoints.Endpoints) {
 	}
 }
 
-// scene saves what the page shows as the next numbered picture.
+// scene saves pictures of the page under the next number.
 func (c *camera) scene(name string) {
 	c.T.Helper()
 	c.scenes++
@@ -130,7 +130,7 @@ func (c *camera) scene(name string) {
 	c.Film(ctx, filepath.Join(c.dir, fmt.Sprintf("%02d-%s", c.scenes, name)))
 }
 
-// visit opens a page and waits until it shows something.
+// visit opens a page and waits until an expression is true.
 func (c *camera) visit(path, shown string) {
 	c.T.Helper()
 	c.Do(chromedp.Navigate(c.gateway + path))
@@ -202,8 +202,8 @@ func (c *camera) board() {
 	c.scene("notifications")
 }
 
-// count maps keys on their page, and counts 100 cells of report 7001 twice: on the keyboard, and by another person on the keypad of a
-// tablet.
+// count maps keys on the settings page, and counts 100 cells of report 7001 twice: with the keyboard, and as another
+// person with the keypad of a tablet.
 func (c *camera) count() {
 	c.T.Helper()
 	c.visit("/cell-counter-keys/?test=55", `document.querySelectorAll("#rows tr").length > 0`)
@@ -233,7 +233,7 @@ func (c *camera) count() {
 	c.scene("observers")
 }
 
-// document opens a report as a document; its author ends the session.
+// document opens a report as a document; then its author ends the session.
 func (c *camera) document() {
 	c.T.Helper()
 	c.login(asha)
@@ -249,7 +249,7 @@ func (c *camera) document() {
 	c.Await("ended", `document.getElementById("held").textContent.startsWith("No one edits")`)
 }
 
-// tap counts n cells on the keypad: six neutrophils, three lymphocytes, one monocyte, and again.
+// tap counts n cells on the keypad, repeating six neutrophils, three lymphocytes and one monocyte.
 func (c *camera) tap(n int) {
 	c.T.Helper()
 	for i := range n {

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
 )
 
-// TestAlertsTellWhatTheyAreFor has promtool check the charts' rules and play the stories of alerts_test.yaml and
-// stories_test.yaml with them: outages, lost pods, patients, wrong requests.
+// TestAlertsTellWhatTheyAreFor checks the charts' rules with promtool, and runs the scenarios of alerts_test.yaml and
+// stories_test.yaml: outages, lost pods, waiting patients, failed requests.
 func TestAlertsTellWhatTheyAreFor(t *testing.T) {
 	t.Parallel()
 	folder := fetched(t)
@@ -27,8 +27,8 @@ func TestAlertsTellWhatTheyAreFor(t *testing.T) {
 	}
 }
 
-// TestAlertsTellTheSameOfASelectorWithFurtherLabels plays the stories of stories_test.yaml with the rules as a chart
-// renders them for prometheusRule.selector, whose labels all series have.
+// TestAlertsTellTheSameOfASelectorWithFurtherLabels runs the scenarios of stories_test.yaml with rules rendered for
+// prometheusRule.selector, when all series have its labels.
 func TestAlertsTellTheSameOfASelectorWithFurtherLabels(t *testing.T) {
 	t.Parallel()
 	folder := fetched(t)
@@ -64,8 +64,8 @@ func fetched(t *testing.T) string {
 
 const group = "    -\n"
 
-// groups returns the rules of a rendered chart's PrometheusRule. The stories are those of one process, rerun, whose rules
-// all charts have.
+// groups returns the rules of a rendered chart's PrometheusRule. Rules that all charts have are kept for rerun only,
+// because the scenarios are those of one process.
 func groups(t *testing.T, rendered, name string) string {
 	t.Helper()
 	for manifest := range strings.SplitSeq(rendered, "\n---\n") {

@@ -23,22 +23,22 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 )
 
-// Tables of which no row belongs to a laboratory, or whose rows come back by themselves.
+// Tables without rows of a laboratory, or whose rows are created again automatically.
 var ofTheInstallation = regexp.MustCompile(
 	`^(NotificationTypesMaster|callout_input|callout_sweep|cells|cdc_.*|devstack_seed|goose_.*|outbox_.*|tq_provider|user_meta)$`)
 
-// What laboratory 12 is asked before and after its move.
+// Paths that are read for laboratory 12 before and after its move.
 var readings = []string{
 	"/api-v3/sample-rerun/7001", "/operation/critical-callout/open", "/report/9011/critical/records",
 	"/report/bulk/critical-notification/logs?report_ids=7001", "/api-v3/cell-counter-mappings/55",
 }
 
-// patients are the telephones of some patients of laboratory 12.
+// patients are the phone numbers of some patients of laboratory 12.
 var patients = []string{"9876543210", "9822011223", "9848022338"}
 
-// TestALaboratoryMovesToAnotherCell follows the handbook: laboratory 12 goes from one installation to another, which has
-// worked for 13 before. It is asked through the router, by the host 127.0.0.1. The short form has no pipeline, and so no
-// search.
+// TestALaboratoryMovesToAnotherCell follows the handbook: laboratory 12 moves to another installation, which has served
+// laboratory 13 before. Requests go through the router, with the host 127.0.0.1. The short form has no change capture,
+// and so no search.
 func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	tools := mongoTools(t)
 	previous, next := startCell(t, 1), startCell(t, 2)
@@ -48,7 +48,7 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	rows := strict + block(t, "Say which rows are the laboratory's, in the order in which they can be deleted:")
 	deletion := block(t, "Delete it in the previous cell, whose change capture takes it out of the index:")
 	comparing := block(t, "Count what both cells have of it; nothing is printed when they agree:")
-	follow(t, rows+"\n"+deletion, moving(t, next, previous, move), tools) // the next cell never had it
+	follow(t, rows+"\n"+deletion, moving(t, next, previous, move), tools) // the next cell has the demo data, too
 	previous.wantEveryTable(t, filepath.Join(move, "rows"))
 	others := previous.countOthers(t)
 
@@ -101,7 +101,7 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	}
 }
 
-// finds waits until a search in the cell shows exactly these of the patients. Without a pipeline it compares nothing.
+// finds waits until searches in the cell find exactly these patients. In the short form it does nothing.
 func (c cell) finds(t *testing.T, want ...string) {
 	t.Helper()
 	if !long() {
@@ -125,18 +125,18 @@ func (c cell) finds(t *testing.T, want ...string) {
 	})
 }
 
-// timeless is an answer without the time at which it was given.
+// timeless removes the time of the response from a body.
 func timeless(answer string) string {
 	return regexp.MustCompile(`"now":"[^"]*"`).ReplaceAllString(answer, "")
 }
 
-// cell is a platform that is one of several.
+// cell is a platform that is one of several cells.
 type cell struct {
 	demolab.Platform
 	db *sql.DB
 }
 
-// startCell starts a platform that numbers its rows so that no other cell's meets them.
+// startCell starts a platform whose new rows have ids that no other cell uses.
 func startCell(t *testing.T, number int) cell {
 	t.Helper()
 	c := cell{Platform: demolab.Start(t, pipeline())}
@@ -148,7 +148,7 @@ func startCell(t *testing.T, number int) cell {
 		_, err := c.db.ExecContext(t.Context(), "SET GLOBAL auto_increment_"+set)
 		must(t, err)
 	}
-	for _, service := range c.Services() { // their sessions number as before
+	for _, service := range c.Services() { // existing sessions keep the previous increment
 		must(t, c.Stop(service))
 		must(t, c.Start(service, nil))
 	}
@@ -161,7 +161,7 @@ func startCell(t *testing.T, number int) cell {
 	return c
 }
 
-// direct writes where laboratory 12 is.
+// direct writes the directory of cells, with this entry for laboratory 12.
 func direct(t *testing.T, file string, previous, next cell, laboratory string) {
 	t.Helper()
 	text := fmt.Sprintf(`{"cells": {"previous": %q, "next": %q}, "laboratories": {"127.0.0.1": %s}}`,
@@ -170,7 +170,7 @@ func direct(t *testing.T, file string, previous, next cell, laboratory string) {
 	must(t, os.Rename(file+".new", file))
 }
 
-// startRouter returns the platform as it is seen through the router.
+// startRouter starts a router and returns the platform as reached through it.
 func (c cell) startRouter(t *testing.T, directory string) demolab.Platform {
 	t.Helper()
 	base, err := endpoints.FreeBase()
@@ -189,7 +189,7 @@ func (c cell) startRouter(t *testing.T, directory string) demolab.Platform {
 	return router
 }
 
-// sent waits until no message of the cell is left to send.
+// sent waits until the outboxes of the cell are empty.
 func (c cell) sent(t *testing.T) {
 	t.Helper()
 	await.Nil(t, "the messages", func() error {
@@ -216,7 +216,7 @@ func (c cell) tables(t *testing.T) []string {
 	return list
 }
 
-// wantEveryTable fails for a table that the handbook does not speak of.
+// wantEveryTable fails for a table that the handbook's commands do not mention.
 func (c cell) wantEveryTable(t *testing.T, rows string) {
 	t.Helper()
 	text, err := os.ReadFile(rows)
@@ -233,7 +233,7 @@ func (c cell) wantEveryTable(t *testing.T, rows string) {
 	}
 }
 
-// countOthers counts the rows of all other laboratories, in the tables that name theirs.
+// countOthers returns the number of rows of all other laboratories, by table.
 func (c cell) countOthers(t *testing.T) map[string]int {
 	t.Helper()
 	counts := map[string]int{}

@@ -29,28 +29,28 @@ import (
 //go:embed drills.md
 var drillsText string
 
-// drill is a store that was lost, and what came back.
+// drill is the loss of one store, how it was restored, and up to which point.
 type drill struct {
 	Store, By, Point string
 	Took             time.Duration
 }
 
-// drills are what one platform goes through.
+// drills is a platform on which stores are lost and restored in turn.
 type drills struct {
 	demolab.Platform
 	t        *testing.T
 	db       *sql.DB
 	tools    string
 	backup   string
-	pipeline bool  // Kafka and Elasticsearch run
-	patients int64 // telephones given so far
+	pipeline bool  // set if Kafka and Elasticsearch run
+	patients int64 // number of patients registered so far
 	list     []drill
 }
 
-// long reports whether the drills include Kafka and Elasticsearch, which take a minute and a half of engine starts.
+// long reports whether the drills include Kafka and Elasticsearch, whose starts take a minute and a half.
 func long() bool { return os.Getenv("LAB_LONG_TESTS") == "1" || os.Getenv("LAB_PAGE") != "" }
 
-// pipeline returns the setting of a platform that has what the form of the drills needs.
+// pipeline returns the setting that starts Kafka and Elasticsearch in the long form only.
 func pipeline() string {
 	if long() {
 		return "LAB_PIPELINE=on"
@@ -58,8 +58,8 @@ func pipeline() string {
 	return "LAB_PIPELINE=off"
 }
 
-// TestEveryStoreIsLostAloneAndComesBack goes through the handbook for one store after the other and takes the time. With
-// LAB_PAGE it writes what it found to that page. The short form has no pipeline: rows are looked up in their tables.
+// TestEveryStoreIsLostAloneAndComesBack follows the handbook for one store after the other and measures the times. With
+// LAB_PAGE it writes them to that page. The short form has no search, so it checks the rows in the tables.
 func TestEveryStoreIsLostAloneAndComesBack(t *testing.T) {
 	d := &drills{Platform: demolab.Start(t, pipeline(), "SEARCH_RATE_LIMIT_PER_MINUTE=1000000"), t: t, tools: mongoTools(t),
 		backup: t.TempDir(), pipeline: long()}
@@ -95,7 +95,7 @@ func (d *drills) took(began time.Time, store, by, point string) {
 	d.t.Log(d.list[len(d.list)-1])
 }
 
-// wipe kills engines and deletes their data, except the files that hold the identity of Kafka.
+// wipe kills engines and deletes their data, except the files with Kafka's identity. It returns the time of the loss.
 func (d *drills) wipe(engines ...string) (lost time.Time) {
 	d.t.Helper()
 	for _, engine := range engines {
@@ -123,7 +123,7 @@ func (d *drills) start(names ...string) {
 	}
 }
 
-// registers writes a patient as the core does, and returns the telephone.
+// registers inserts a patient as the core does, and returns the phone number.
 func (d *drills) registers() string {
 	d.t.Helper()
 	d.patients++
@@ -134,7 +134,7 @@ func (d *drills) registers() string {
 	return contact
 }
 
-// found waits until a search shows the patient.
+// found waits until a search finds the patient, or in the short form checks that there is one row.
 func (d *drills) found(contact string) {
 	d.t.Helper()
 	if !d.pipeline {
@@ -152,14 +152,14 @@ func (d *drills) found(contact string) {
 	})
 }
 
-// registered counts the patient's rows.
+// registered returns the number of the patient's rows.
 func (d *drills) registered(contact string) (n int) {
 	d.t.Helper()
 	must(d.t, d.db.QueryRowContext(d.t.Context(), "SELECT COUNT(*) FROM userDetails WHERE contact = ?", contact).Scan(&n))
 	return n
 }
 
-// equal proves that the index says what the tables do.
+// equal checks that the index equals the tables.
 func (d *drills) equal() {
 	d.t.Helper()
 	must(d.t, d.Run(d.t.Context(), "exec", "cdc", "reconcile", "--wait", "2m"))
@@ -192,7 +192,8 @@ func (d *drills) kafka() {
 	d.equal()
 }
 
-// queue: what waits in an outbox is restored, what the queue alone had does not, and people sign in again.
+// queue loses the queue's Redis. Messages in an outbox are sent again, jobs that only the queue had are lost, and users
+// must sign in again.
 func (d *drills) queue() {
 	job := schedule(d.t, d.Platform)
 	must(d.t, d.Stop("taskqueue"))
@@ -237,7 +238,7 @@ func (d *drills) answers(path string) error {
 	return err
 }
 
-// signIn makes the demo's sessions again.
+// signIn creates the demo's sessions again.
 func signIn(ctx context.Context, p demolab.Platform) error {
 	fixture, err := fixtures.Demo()
 	if err != nil {
@@ -247,7 +248,7 @@ func signIn(ctx context.Context, p demolab.Platform) error {
 	return target.ApplySessions(ctx, fixture)
 }
 
-// objects are copied as buckets replicate, and copied back.
+// objects copies the objects as bucket replication does, loses them, and copies them back.
 func (d *drills) objects() {
 	at, err := url.Parse(d.Endpoints.BlobURL)
 	must(d.t, err)
@@ -288,7 +289,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 	return string(content), err
 }
 
-// part returns those lines of commands of the handbook that name a program.
+// part returns the lines of a block of commands of the handbook that call a program.
 func part(t *testing.T, title, program string) string {
 	t.Helper()
 	var lines []string
@@ -329,7 +330,7 @@ func (d *drills) database() {
 		must(d.t, d.Stop(service))
 	}
 	follow(d.t, block(d.t, counting)+block(d.t, restoreDatabase), environment, d.tools)
-	_ = d.db.Close() // its connections are to a database that is no more
+	_ = d.db.Close() // its connections used the deleted database
 	d.db, err = sql.Open("mysql", d.Endpoints.MySQLDSN)
 	must(d.t, err)
 	d.start(services...)

@@ -25,7 +25,7 @@ func handbook(t *testing.T) string {
 	return string(text)
 }
 
-// The lines of the handbook above the commands of a backup and a restore.
+// Lines of the handbook that introduce the commands of a backup and a restore.
 const (
 	counting        = "How rows are counted, in the same shell as the commands that follow; `$BACKUP` is an empty folder:"
 	backUpDatabase  = "Back up the database, while everything runs:"
@@ -35,7 +35,7 @@ const (
 	restoreQueue    = "Restore the queue, while its Redis is stopped:"
 )
 
-// block returns the commands of the handbook that stand below the line that says what they do.
+// block returns the commands of the handbook that follow the line title.
 func block(t *testing.T, title string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(handbook(t), "\n"+title+"\n\n```sh\n")
@@ -46,11 +46,12 @@ func block(t *testing.T, title string) string {
 	return commands + "\n"
 }
 
-// userPassword is that of every user of the handbook. Redis takes no password with spaces in a line of this form.
+// userPassword is the password of every user of the handbook. It has no spaces, because haveUsers splits the handbook's
+// ACL command at spaces.
 const userPassword = "of-the-users"
 
-// haveUsers makes the users of the handbook: those of the database, and that of the queue's Redis. The embedded document
-// store has none.
+// haveUsers creates the users of the handbook in the database and in the queue's Redis. The embedded document store has
+// no users.
 func haveUsers(t *testing.T, p demolab.Platform) {
 	t.Helper()
 	must(t, demolab.MakeUsers(t.Context(), p.Endpoints.MySQLDSN, filepath.Join(root, "docs/database-users.sql"), userPassword))
@@ -68,7 +69,7 @@ func haveUsers(t *testing.T, p demolab.Platform) {
 	must(t, client.Do(t.Context(), words...).Err())
 }
 
-// variables are the variables of the handbook's commands.
+// variables returns the variables of the handbook's commands as KEY=value.
 func variables(t *testing.T, p demolab.Platform, backup string) []string {
 	t.Helper()
 	dsn, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
@@ -93,16 +94,16 @@ func passwords() []string {
 
 func data(p demolab.Platform, engine string) string { return filepath.Join(p.Dir, "data", engine) }
 
-// follow runs commands of the handbook.
+// follow runs commands of the handbook. Their failure fails the test.
 func follow(t *testing.T, commands string, environment []string, tools string) {
 	t.Helper()
 	must(t, try(t, commands, environment, tools))
 }
 
-// strict begins the handbook's backup too. A shell without it continues after a command that fails.
+// strict is also the first line of the handbook's backup. Without it the shell would continue after a failed command.
 const strict = "set -euo pipefail\n"
 
-// try is follow for what may fail. The shell is as strict as the commands make it.
+// try runs commands that may fail. It does not set strict itself.
 func try(t *testing.T, commands string, environment []string, tools string) error {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-c", commands)
@@ -114,7 +115,8 @@ func try(t *testing.T, commands string, environment []string, tools string) erro
 	return nil
 }
 
-// databaseTools returns the folder of the database's own clients, where the machine's are those of another server.
+// databaseTools returns the folder of the clients that belong to the database server, or "" if the machine's clients
+// fit.
 func databaseTools() string {
 	if os.Getenv("LAB_DATABASE") != "mysql" {
 		return ""
@@ -122,7 +124,7 @@ func databaseTools() string {
 	return filepath.Join(os.Getenv("LAB_DISTRIBUTIONS"), "mysql-sid", "bin")
 }
 
-// mongoTools returns a folder with mongodump and mongorestore, built when the machine has none.
+// mongoTools returns a folder with mongodump and mongorestore. It builds them if the machine lacks them.
 func mongoTools(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()

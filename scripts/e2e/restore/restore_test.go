@@ -78,7 +78,7 @@ func same(t *testing.T, what, before string, ask func() (string, error)) {
 	})
 }
 
-// schedule leaves a job for tomorrow in the queue and returns what to ask for it.
+// schedule enqueues a job for tomorrow and returns the body of a request for its state.
 func schedule(t *testing.T, p demolab.Platform) (job string) {
 	t.Helper()
 	at := time.Now().UTC().AddDate(0, 0, 1).Format("2006-01-02T15:04:05")
@@ -92,7 +92,8 @@ func schedule(t *testing.T, p demolab.Platform) (job string) {
 	return fmt.Sprintf(`{"id":%q}`, id)
 }
 
-// settled backs up while nothing changes, and returns the rows by table. Loops end what was begun before.
+// settled runs the backup back until the tables did not change during it, and returns the number of rows by table.
+// Background loops may first have to finish earlier work.
 func settled(t *testing.T, db *sql.DB, back func()) map[string]int {
 	t.Helper()
 	for range 5 {
@@ -127,7 +128,7 @@ func count(t *testing.T, db *sql.DB) map[string]int {
 	return counts
 }
 
-// lose takes all data of the three stores away. The queue's Redis stays stopped.
+// lose deletes all data of the three stores. The queue's Redis stays stopped.
 func lose(t *testing.T, p demolab.Platform, db *sql.DB) {
 	t.Helper()
 	_, err := db.ExecContext(t.Context(), "DROP DATABASE lab")

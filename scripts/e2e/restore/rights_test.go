@@ -21,7 +21,7 @@ var (
 	helperUser   = regexp.MustCompile(`^(backup|restore)$`)
 )
 
-// databaseUsers lists the users of the handbook's file, in its order.
+// databaseUsers returns the users in the handbook's file, in its order.
 func databaseUsers(t *testing.T) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs/database-users.sql"))
@@ -32,8 +32,8 @@ func databaseUsers(t *testing.T) (names []string) {
 	return names
 }
 
-// TestTheUsersAreMadeOnOlderServersToo: a server that skips what is for a newer one must not be left with half a statement,
-// at which its client ends before the services have their users.
+// TestTheUsersAreMadeOnOlderServersToo checks the file with a server that skips comments for newer versions. If half a
+// statement remained, the client would stop before it has created the services' users.
 func TestTheUsersAreMadeOnOlderServersToo(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/database-users.sql"))
 	must(t, err)
@@ -48,8 +48,8 @@ func TestTheUsersAreMadeOnOlderServersToo(t *testing.T) {
 	}
 }
 
-// TestTheHandbooksCommandsNameTheirUsers: a command whose user is left to the reader runs as the one at hand, and may
-// see a part of the tables alone.
+// TestTheHandbooksCommandsNameTheirUsers checks that commands name users whose rights the handbook gives. A command
+// without a user would run as the current one, who may see only some of the tables.
 func TestTheHandbooksCommandsNameTheirUsers(t *testing.T) {
 	named := 0
 	for line := range strings.Lines(handbook(t)) {
@@ -64,8 +64,8 @@ func TestTheHandbooksCommandsNameTheirUsers(t *testing.T) {
 	}
 }
 
-// TestADumpThatLacksTablesIsRefused: a service's user dumps the tables that it may read, and the client calls that a
-// success or ends half-way. Whichever of the handbook's commands run as that user, the comparison does not pass.
+// TestADumpThatLacksTablesIsRefused makes a service's user dump the tables that it may read. The client reports success
+// or stops half-way. The handbook's comparison must fail, whichever of the commands run as that user.
 func TestADumpThatLacksTablesIsRefused(t *testing.T) {
 	p := demolab.Start(t)
 	haveUsers(t, p)
@@ -92,7 +92,8 @@ func TestADumpThatLacksTablesIsRefused(t *testing.T) {
 	}
 }
 
-// aPart makes a user who reads one table with all that belongs to it, and returns its name. Its dump ends like a whole one.
+// aPart creates a user who may read one table and everything that belongs to it, and returns its name. Its dump ends
+// like a complete one.
 func aPart(t *testing.T, p demolab.Platform) string {
 	t.Helper()
 	db, err := sql.Open("mysql", p.Endpoints.MySQLDSN)
@@ -116,7 +117,8 @@ func tablesOf(t *testing.T, backup string) int {
 	return strings.Count(string(text), "\nCREATE TABLE `")
 }
 
-// TestADumpThatLacksRowsOrItsEndIsRefused: a full disk cuts a dump off, a filter leaves rows out.
+// TestADumpThatLacksRowsOrItsEndIsRefused changes the dump as a full disk, which cuts it off, or a filter, which leaves
+// rows out.
 func TestADumpThatLacksRowsOrItsEndIsRefused(t *testing.T) {
 	p := demolab.Start(t)
 	haveUsers(t, p)
@@ -140,7 +142,8 @@ func TestADumpThatLacksRowsOrItsEndIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheQueueRewritesItsFilesAfterABackupThatFailed: without that its disk fills up.
+// TestTheQueueRewritesItsFilesAfterABackupThatFailed checks that Redis rewrites its append-only file again. Otherwise
+// it would fill the disk.
 func TestTheQueueRewritesItsFilesAfterABackupThatFailed(t *testing.T) {
 	p := demolab.Start(t)
 	haveUsers(t, p)
@@ -161,7 +164,7 @@ func TestTheQueueRewritesItsFilesAfterABackupThatFailed(t *testing.T) {
 	}
 }
 
-// mayNot fails for commands that a user of the handbook is not refused in these words.
+// mayNot expects that a user of the handbook is refused each command, with these words.
 func mayNot(t *testing.T, environment []string, tools string, refused map[string]string) {
 	t.Helper()
 	for command, words := range refused {
@@ -202,7 +205,7 @@ func ofTheCore(t *testing.T, db *sql.DB) {
 	}
 }
 
-// wantOfTheCore fails when something of ofTheCore is not there.
+// wantOfTheCore fails if an object of ofTheCore is missing.
 func wantOfTheCore(t *testing.T, db *sql.DB) {
 	t.Helper()
 	for what, query := range map[string]string{

@@ -16,15 +16,15 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 )
 
-// receiver counts webhooks by path. While it is down it answers 500 to all but those to /slow, whose answers wait until it
-// is back.
+// receiver counts webhooks by path. While it is down it responds 500, except to /slow, whose response waits until
+// comeBack.
 type receiver struct {
 	*httptest.Server
 	back     chan struct{} // closed by comeBack
 	comeBack func()
 
 	mu  sync.Mutex
-	got map[string]int // answered with 200, guarded by mu
+	got map[string]int // webhooks with a 200 response; guarded by mu
 }
 
 func receive(t *testing.T) *receiver {
@@ -55,13 +55,13 @@ func (r *receiver) count(path string) int {
 	return r.got[path]
 }
 
-// kept is a job that the previous task queue accepted, and what becomes of it with the present one.
+// kept is a job that the previous task queue accepted, and its expected state with the current one.
 type kept struct {
-	name, path, task string // the members of the task beside its time
-	before, after    string // status, while the previous task queue works and in the end
+	name, path, task string // the task's fields, without its time
+	before, after    string // status with the previous task queue, and in the end
 }
 
-// queueful is a job of each kind. HOOK stands for the receiver.
+// queueful has a job of each kind. HOOK is replaced by the receiver's address.
 var queueful = []kept{
 	{"waiting SMS", "/schedule/", `"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"upgrade"}`, "scheduled", "finished"},
 	{"one-time password", "/schedule/", `"task":1,"task_type":1,"data":{"contact":9876543210,"countryCode":91,"message":"4711"}`, "scheduled", "finished"},
@@ -76,7 +76,7 @@ var queueful = []kept{
 	{"finished SMS with a callback that is not claimed yet", "/queue/", `"task":1,"task_type":4,"subscribe":"HOOK/told","data":{"contact":9876543210,"countryCode":91,"message":"upgrade"}`, "finished", "finished"},
 }
 
-// fullQueue has the previous task queue, which runs, accept a job of each kind, and the present one take its place.
+// fullQueue makes the running previous task queue accept a job of each kind, and replaces it by the current one.
 func fullQueue(t *testing.T, p demolab.Platform) {
 	r := receive(t)
 	soon := time.Now().Add(time.Minute)
@@ -127,14 +127,14 @@ func fullQueue(t *testing.T, p demolab.Platform) {
 	}
 }
 
-// accepted has the task queue accept a job and returns its id; it asks again as a client does.
+// accepted enqueues a job, with retries as a client would, and returns its id.
 func accepted(t *testing.T, p demolab.Platform, k kept, hook string, at time.Time) (id string) {
 	t.Helper()
 	await.Nil(t, k.name, func() (err error) { id, err = ask(t, p, k, hook, at); return err })
 	return id
 }
 
-// ask is accepted for requests that may be refused. The job's name is the key by which a repeat is recognised.
+// ask is like accepted, for requests that may be refused. The job's name is its idempotency key.
 func ask(t *testing.T, p demolab.Platform, k kept, hook string, at time.Time) (id string, err error) {
 	t.Helper()
 	when := ""

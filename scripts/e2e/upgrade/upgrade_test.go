@@ -47,7 +47,7 @@ func TestUpgrade(t *testing.T) {
 	t.Run("the programs of this version say what a database needs that is not migrated", func(t *testing.T) { presentUnmigrated(t, p) })
 }
 
-// requests have an answer 200 of every service.
+// requests has a request with a 200 response for every service.
 var requests = []struct{ service, method, path, body string }{
 	{"rerun", "GET", "/api-v3/sample-rerun/7001", ""},
 	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", ""},
@@ -58,8 +58,8 @@ var requests = []struct{ service, method, path, body string }{
 	{"taskqueue", "POST", "/queue/", `[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"upgrade"}}]`},
 }
 
-// previousOnPresent replaces one service after the other by its predecessor; in the end all are old. Then the automatic
-// rerun goes through the outbox, the queue, the gateway and back.
+// previousOnPresent replaces all services by their previous version, one by one. Then an automatic rerun goes through
+// the outbox, the queue, the gateway and back.
 func previousOnPresent(t *testing.T, p demolab.Platform, programs string, services []string) {
 	for _, service := range services {
 		if err := p.Stop(service); err != nil {
@@ -76,8 +76,8 @@ func previousOnPresent(t *testing.T, p demolab.Platform, programs string, servic
 	t.Logf("%d services of the previous version answer on this version's schema", len(services))
 }
 
-// migratedTwice migrates a database with the previous programs and then with the present ones, and another one with the present
-// ones alone.
+// migratedTwice migrates a database with the previous programs and then with the current ones, and another database
+// with the current ones only. Both must be equal.
 func migratedTwice(t *testing.T, p demolab.Platform, programs string, services []string) {
 	upgraded, fresh := makeDatabase(t, p, "lab_upgraded"), makeDatabase(t, p, "lab_fresh")
 	for _, service := range services {
@@ -137,7 +137,7 @@ func presentUnmigrated(t *testing.T, p demolab.Platform) {
 	})
 }
 
-// makeDatabase makes a database with the tables of the platform's core.
+// makeDatabase creates a database with the tables of the platform's core.
 func makeDatabase(t *testing.T, p demolab.Platform, name string) *sql.DB {
 	t.Helper()
 	dsn, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
@@ -172,7 +172,7 @@ func environment(p demolab.Platform, service string, change map[string]string) m
 	return out
 }
 
-// run runs a verb of a program with a service's settings.
+// run runs a verb of a program with a service's settings and changes.
 func run(t *testing.T, p demolab.Platform, service string, change map[string]string, program, verb string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, verb)
@@ -199,7 +199,7 @@ func get(address string) (status int, body string, err error) {
 	defer response.Body.Close()
 	var fields map[string]any
 	text, err := io.ReadAll(response.Body)
-	if err == nil && json.Unmarshal(text, &fields) == nil { // without the escapes of the encoder
+	if err == nil && json.Unmarshal(text, &fields) == nil { // the decoded text, without JSON escapes
 		body = fmt.Sprint(fields)
 	}
 	return response.StatusCode, body, err

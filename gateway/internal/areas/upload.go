@@ -24,7 +24,7 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-const uploadBufferBytes = 256 << 10 // for reading the body
+const uploadBufferBytes = 256 << 10 // size of the buffer for reading the body
 
 // uploadFiles is the path for the files of an edited report. The mux generated from the contract does not serve it: its
 // handler sends the parts of the multipart form to the RPC as a stream.

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// Config says which platform the simulation uses, and how fast it is.
+// Config selects the platform and the speed of the simulation.
 type Config struct {
 	Endpoints endpoints.Endpoints
 	Token     func() (string, error) // returns a token for the internal listener
@@ -24,7 +24,7 @@ type Config struct {
 	Seed      uint64
 	Critical  float64           // the share of patients with a life-threatening value; 0: a realistic one
 	Out       io.Writer         // receives a line for each simulated hour and for each failure
-	Transport http.RoundTripper // of the staff's requests; nil: the default one
+	Transport http.RoundTripper // transport of the staff's requests; nil: the default one
 	Done      func(Deed)        // called with everything that was acknowledged; may be nil
 }
 
@@ -34,7 +34,7 @@ type Deed struct {
 	User, Bill int64
 	Report     int64
 	Text       string   // the patient's contact, or the value
-	Jobs       []string // of the task queue
+	Jobs       []string // ids of jobs of the task queue
 	NotBefore  time.Time
 }
 

@@ -26,7 +26,7 @@ const endTimeout = time.Minute
 // Sandbox is one platform, running or not: its folder, its ports and its processes.
 type Sandbox struct {
 	Dir       string              // LAB_DIR
-	Endpoints endpoints.Endpoints // of the running platform
+	Endpoints endpoints.Endpoints // valid while the platform runs
 
 	ports    ports.Plan
 	devstack string

@@ -21,7 +21,7 @@ const stepTimeout = time.Minute
 // Page is a tab, and the errors that occurred in it. A failing step ends the test.
 type Page struct {
 	T   *testing.T
-	Ctx context.Context // of the tab
+	Ctx context.Context // context of the tab
 
 	mu      sync.Mutex // guards the fields below
 	errors  []string

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// screens are the sizes at which pages must work: a laptop, a tablet, a laptop at 200 %, a telephone. Accessibility is
+// screens are the sizes at which pages must work: a laptop, a tablet, a laptop at 200 %, a phone. Accessibility is
 // checked on the widest and the narrowest: the others have the same colours and the layout of one of them.
 var screens = []struct {
 	name   string
@@ -19,8 +19,8 @@ var screens = []struct {
 	judged bool
 }{{"1366", 1366, 1, true}, {"768", 768, 1, false}, {"683x2", 683, 2, false}, {"360", 360, 1, true}}
 
-// Pictures stores pictures of the page on a laptop and a telephone, in light and dark colours. Each must pass axe-core,
-// and the page must fit into the window on every screen. Afterwards the window is a laptop's, in light colours.
+// Pictures stores pictures of the page on a laptop and a phone, in light and dark colours. Each must pass axe-core, and
+// the page must fit into the window on every screen. Afterwards the window is a laptop's, in light colours.
 func (p *Page) Pictures(name string) {
 	t := p.T
 	t.Helper()

@@ -21,7 +21,7 @@ type answers struct {
 
 	mu         sync.Mutex
 	counts     map[answer]int     // guarded by mu
-	took       map[string][]timed // of responses 200, by operation; guarded by mu
+	took       map[string][]timed // durations of responses 200, by operation; guarded by mu
 	since      map[int]int        // refusals by status since the current fault began; guarded by mu
 	violations []string           // guarded by mu
 }

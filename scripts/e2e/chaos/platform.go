@@ -35,7 +35,7 @@ type platform struct {
 	services []string
 	engines  []string
 
-	primary    string         // of the database
+	primary    string         // host:port of the database's current primary
 	core       *netfault.Link // never broken: used by the simulated core and the checker
 	replica    *replica       // the current one
 	generation int            // number of replicas so far

@@ -334,7 +334,7 @@ func (r *run) promise(d day.Deed) {
 	}
 }
 
-// judge asks the gateway's internal listener to evaluate a bill's critical results, as the core does.
+// judge requests an evaluation of a bill's critical results from the gateway's internal listener, as the core does.
 func (r *run) judge(ctx context.Context, bill int64) error {
 	token, err := r.InternalToken(ctx)
 	if err != nil {

@@ -39,7 +39,7 @@ type soakFigures struct {
 	Median, Most      operationFigures   // the slowest ones in the last window, by median and by p99
 }
 
-const dataOf = "bytes of the data" // of an engine
+const dataOf = "bytes of the data" // prefix of the figure's name, before the engine
 
 // growth is a figure's last value, or its means in the first and last window, or its increase in each. The
 // page shows a figure that rises.

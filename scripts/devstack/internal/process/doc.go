@@ -1,7 +1,7 @@
-// Package process owns the child processes of the stack: how they are started, recorded, recognised again by
-// another devstack, and ended. It reads /proc and so runs on Linux only.
+// Package process starts the child processes of the stack, records them, finds them again from another devstack, and
+// ends them. It reads /proc and so runs on Linux only.
 //
-// A child has its own process group (Ctrl-C reaches devstack alone), writes to its own log, and gets SIGTERM
-// from the kernel if devstack dies first. A pid file keeps, beside the pid, when that process started, so that
-// a recycled pid is never taken for it.
+// A child has its own process group, so that Ctrl-C reaches devstack only. It writes to its own log, and gets SIGTERM
+// from the kernel if devstack dies first. A pid file holds the pid and the start time of the process, so that a reused
+// pid is never mistaken for it.
 package process

@@ -195,7 +195,8 @@ func TestCalloutFilters(t *testing.T) {
 	}
 }
 
-// TestCalloutLogsAreTheNewestThousandInOrder has entries of other categories and laboratories, and entries without a meta.
+// TestCalloutLogsAreTheNewestThousandInOrder has entries of other categories and laboratories, and entries without a
+// meta.
 func TestCalloutLogsAreTheNewestThousandInOrder(t *testing.T) {
 	t.Parallel()
 	var rows []string // no ids: services insert into the table concurrently

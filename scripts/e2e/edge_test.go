@@ -63,7 +63,7 @@ func TestInternalHeadersFromOutsideChangeNothing(t *testing.T) {
 		{"x-is-internal-request", "True"},
 		{"Grpc-Metadata-X-Is-Internal-Request", "True"},
 		{"Grpc-Metadata-Authorization", "Bearer " + internalToken(t)},
-		{"Authorization", "Bearer " + internalToken(t), "x-is-internal-request", "True"}, // the service must refuse a token for the gateway
+		{"Authorization", "Bearer " + internalToken(t), "x-is-internal-request", "True"}, // this token is for the gateway
 	} {
 		if got := call(t, "", "POST", path, body, header...); got.status != 401 {
 			t.Errorf("%v: got %d %s, want status 401", header, got.status, got.body)

@@ -278,7 +278,8 @@ func hospitalKeyOnSeveralDoors(t *testing.T) {
 		{ledgerUser, path(b), body(b), 409},
 		{ledgerUser, path(b), body(a), 409},
 		{ledgerAdmin, path(b), body(b), 200},
-		{ledgerAdmin, "/queue/", `[{"task":1,"task_type":4,"data":{"contact":"+919812345678","message":"x"}}]`, 200}, // other area
+		// Keys of another area are separate.
+		{ledgerAdmin, "/queue/", `[{"task":1,"task_type":4,"data":{"contact":"+919812345678","message":"x"}}]`, 200},
 	} {
 		if got := call(t, c.who, "POST", c.path, c.body, "Idempotency-Key", key); got.status != c.want {
 			t.Errorf("%s %s: %d %s, want %d", c.who, c.path, got.status, got.body, c.want)

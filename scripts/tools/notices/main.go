@@ -1,6 +1,6 @@
 // Command notices writes the licence texts of everything that the platform's programs are linked from, as the licences
-// require. For each main package in the arguments it writes kodata/NOTICES.txt, which the builder puts into the image. It
-// runs in the root of the repository and needs only the module cache. A module without a licence is an error.
+// require. For each main package in the arguments it writes kodata/NOTICES.txt, which the builder puts into the image.
+// It runs in the root of the repository and needs only the module cache. A module without a licence is an error.
 package main
 
 import (

@@ -2,7 +2,7 @@
 // its decoder alone, and how long a committed row takes until searches find it.
 //
 // The events are the real connectors' own: generated patients with their bills and reports are written to MariaDB, both
-// connectors and the consumer carry them through once, and what then stands in the topics is the backlog of every run.
+// connectors and the consumer process them once, and the topics' content is then the backlog of every run.
 // Each run begins with an empty user_meta, an empty index and no committed offset, and without Kafka Connect, so that
 // nothing is added meanwhile.
 package cdc

@@ -1,4 +1,4 @@
-// Package process owns the child processes of a benchmark and reads their CPU time and memory from the kernel.
+// Package process runs the child processes of a benchmark and reads their CPU time and memory from the kernel.
 package process
 
 import (

@@ -1,4 +1,4 @@
-// Package report owns the result of a benchmark: the table that grows while it runs, and the JSON file.
+// Package report writes the result of a benchmark: a table, row by row while it runs, and a JSON file.
 package report
 
 import (

@@ -73,7 +73,7 @@ func watching(ctx context.Context, t *testing.T, auth *login) (
 	}
 }
 
-// It changes the result of the authenticator while a stream is open.
+// The authenticator's result for the login changes while a stream is open.
 func TestAStreamEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	asha := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, DepartmentIDs: []int64{4}}

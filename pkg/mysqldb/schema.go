@@ -48,7 +48,7 @@ func (s Schema) tables() ([]string, error) {
 	return tables, nil
 }
 
-// A migration's statement that creates a table, and the columns in it, one in each line.
+// createdWith matches a migration's CREATE TABLE statement, and createdColumn each column in it, one per line.
 var (
 	createdWith   = regexp.MustCompile("(?ms)^CREATE TABLE (?:IF NOT EXISTS )?`?(\\w+)`? \\(\n(.*?)^\\)")
 	createdColumn = regexp.MustCompile("(?m)^  `?([a-z]\\w*)`? [A-Z]")

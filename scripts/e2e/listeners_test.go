@@ -59,7 +59,7 @@ func TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo(t *testing.T) 
 	}
 }
 
-// statusOf returns 0 for what is no answer.
+// statusOf returns the status of a GET request, 0 if there is no response.
 func statusOf(t *testing.T, client *http.Client, url string, header map[string]string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, url, nil)

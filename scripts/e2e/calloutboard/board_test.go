@@ -45,7 +45,7 @@ func serve(t *testing.T, worklist string, bodies map[string]string) *server {
 	return s
 }
 
-// change runs what, which changes the responses, and sends the new worklist to open boards.
+// change calls what to change the responses, and then sends the new worklist to open boards.
 func (s *server) change(what func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

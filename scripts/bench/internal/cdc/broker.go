@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// group is the consumer's group; peerGroup is the peer's.
+// Consumer groups of the service and of the peer.
 const (
 	group     = "cdc-unified"
 	peerGroup = "bench-peer"

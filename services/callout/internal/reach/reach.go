@@ -54,7 +54,8 @@ type Ledgers interface {
 
 // Client queries the notification service.
 type Client interface {
-	// Reach returns why notices of critical results reach no device of the laboratory. The reason is empty if they do.
+	// Reach returns the reason why notices of critical results reach no device of the laboratory; it is empty if they
+	// reach one.
 	Reach(ctx context.Context, scope authn.LabScope) (reason string, err error)
 }
 

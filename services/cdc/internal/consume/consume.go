@@ -40,7 +40,7 @@ type Observer interface {
 	DeadLetterFailed()
 }
 
-// Traces begins the span of a batch; end gets whether the batch was finished.
+// Traces starts the span of a batch. end ends it and records whether the batch was finished.
 type Traces interface {
 	Batch(ctx context.Context, batch []change.Record) (traced context.Context, end func(finished bool))
 }

@@ -24,7 +24,7 @@ type Lookup interface {
 	// Targets returns the indexes in the order of writing. The last one is the index that searches use; a rebuild fills
 	// the one before it. The error is a fault.
 	Targets(ctx context.Context) ([]Target, error)
-	// GiveUpNext ensures that an incomplete index of a rebuild is never searched. The error is a fault.
+	// GiveUpNext ensures that an incomplete index of a rebuild is never searched. The error is an *outcome.Fault.
 	GiveUpNext(ctx context.Context, index string) error
 }
 

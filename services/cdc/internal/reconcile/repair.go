@@ -151,8 +151,9 @@ func (r *Reconciler) writeRows(
 	return refused, superseded, nil
 }
 
-// forget removes patients without any row from targets: their documents were deleted, and nothing is to be written.
-// Patients in another laboratory stay in targets, because their document may have shared a shard with the deleted one.
+// forget removes patients without a projection row from targets: their document was deleted, and there is none to
+// write. A patient with a row in another laboratory stays a target: if both routes lead to the same shard, the deletion
+// removed the document of that laboratory too.
 func (r *Reconciler) forget(ctx context.Context, strangers []int64, targets map[int64]*materialize.Target) error {
 	for page := range slices.Chunk(strangers, pageSize) {
 		rows, err := r.d.Rows.RowsByID(ctx, page)

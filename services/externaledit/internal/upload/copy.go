@@ -31,7 +31,7 @@ func (c Copier) Copy(
 	_, err := c.Files.Put(ctx, scope, to, document.Word.ContentType, reader)
 	_ = reader.Close()
 	if found, ok := apperr.From(err); err != nil && (!ok || found.Kind == apperr.Invalid) && ctx.Err() == nil {
-		return false, nil // an error of the document; the store returns its own errors
+		return false, nil // the document cannot be copied; errors of the store have other kinds
 	}
 	return err == nil, err
 }

@@ -117,7 +117,7 @@ func (o *Operator) walk(
 	return looked, next, nil
 }
 
-// look reads the jobs of a page; nil for deleted ones, for which no archive is asked.
+// look reads the jobs of a page from Redis. It does not search the archive: deleted jobs are nil.
 func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*manage.Job, error) {
 	if len(page) == 0 {
 		return nil, nil

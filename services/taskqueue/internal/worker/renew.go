@@ -62,7 +62,7 @@ func (p *Pump) giveUp(r *run, now, end time.Time) {
 	if r.stopped.IsZero() {
 		r.stopped = now
 	}
-	overdue := now.After(end) && now.Sub(r.stopped) >= cancelMargin // also after a freeze of the process
+	overdue := now.After(end) && now.Sub(r.stopped) >= cancelMargin // handlers get the margin even after a process freeze
 	if overdue && p.Pool.leaked.Load() < int64(p.Pool.total) {
 		r.freeSlot.Do(func() {
 			r.leaked = true

@@ -48,7 +48,7 @@ func (t *traced) Handle(ctx context.Context, d Delivery) (job.Result, error) {
 		span.SetAttributes(semconv.HTTPResponseStatusCode(result.HTTPStatus))
 	}
 	if err != nil {
-		span.SetStatus(codes.Error, job.AsFailure(err).Reason) // the message may contain the response
+		span.SetStatus(codes.Error, job.AsFailure(err).Reason) // not Message, which may contain the response
 	}
 	return result, err
 }

@@ -53,8 +53,8 @@ func (t *transaction) around(ctx context.Context, billID int64, tests []int64) (
 	return around, mysqldb.Wrap("read guarded tables", err)
 }
 
-// query returns the statement that finds the guarded tables with rows, and the categories of active attachments. It
-// selects rows by bill only, because the bill's laboratory was checked.
+// query returns the statement that finds the guarded tables with rows about the bill or the tests, and the categories
+// of the bill's active attachments. It has no condition on the laboratory: the bill's laboratory was checked.
 func (g Guards) query(billID int64, tests []int64) (string, []any) {
 	var parts []string
 	var args []any

@@ -87,7 +87,7 @@ func (t *transaction) move(ctx context.Context, from, to int64, tests []int64) e
 	return mysqldb.Wrap("move reports", err)
 }
 
-// moveReports gives the reports that are left on a bill, which name no test of it, to another bill.
+// moveReports moves the remaining reports of a bill, which belong to none of its tests, to another bill.
 func (t *transaction) moveReports(ctx context.Context, from, to int64) error {
 	_, err := t.tx.ExecContext(ctx, "UPDATE labReportRelation SET billId_id = ? WHERE billId_id = ? AND labId_id = ?",
 		to, from, t.lab.LabID())

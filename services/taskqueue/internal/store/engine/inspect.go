@@ -114,7 +114,7 @@ func (r *Redis) Repair(ctx context.Context, observed Snapshot, record []byte, fl
 	return number(reply) == 1, err
 }
 
-// Remove deletes a text that does not belong there from its source.
+// Remove deletes an invalid entry from its source.
 func (r *Redis) Remove(ctx context.Context, s Source, text string) error {
 	pipe := r.rdb.Pipeline()
 	switch s.kind {

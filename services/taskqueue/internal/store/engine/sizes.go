@@ -64,7 +64,7 @@ func (r *Redis) sizesIn(ctx context.Context, k shardKeys, key string, least int)
 	return parts, nil
 }
 
-const flowBytesAge = time.Minute // after that without a new measurement, no task is rejected because of an old one
+const flowBytesAge = time.Minute // older measurements no longer cause rejections
 
 // NoteFlowBytes publishes the bytes of waiting jobs by flow to all processes. It replaces the previous values.
 func (r *Redis) NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error {

@@ -85,7 +85,7 @@ func (b *fixture) id(l job.Lane) job.ID {
 	return id
 }
 
-// enqueue adds n jobs to a lane, due that many ms from now; 0: now.
+// enqueue adds n jobs to a lane, due at due in epoch milliseconds; 0: now.
 func (b *fixture) enqueue(l job.Lane, n int, due int64) []job.ID {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}

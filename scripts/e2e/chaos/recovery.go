@@ -37,13 +37,13 @@ func (r *run) probes() map[string]func(context.Context) error {
 		"the inbox is shown":           get("/api-v3/notifications/all?limit=1"),
 		"the cells are shown":          get("/api-v3/cell-counter-mappings/cells"),
 		"a document's saves are shown": get("/api-v3/report/external-edit/7001/revisions?limit=1"),
-		"a split is judged": func(ctx context.Context) error {
+		"a split is validated": func(ctx context.Context) error {
 			return r.people.ask(ctx, labUser, http.MethodPost, "/api-v3/finance/bill/split/9011",
 				map[string]any{"test_ids": []int{1}, "is_validate": true}, nil)
 		},
-		"a webhook arrives":          r.hookArrives,
-		"a patient is found":         r.patientIsFound(),
-		"the core has a bill judged": func(ctx context.Context) error { return r.judge(ctx, 9001) },
+		"a webhook arrives":         r.hookArrives,
+		"a patient is found":        r.patientIsFound(),
+		"the core evaluates a bill": func(ctx context.Context) error { return r.judge(ctx, 9001) },
 	}
 }
 

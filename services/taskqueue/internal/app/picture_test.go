@@ -19,7 +19,7 @@ var (
 // All packages, files and types in the picture of a job's way exist.
 func TestTheWayOfAJobInTheDesignNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	_, rest, _ := strings.Cut(documents.Read(t, "taskqueue.md"), "The way from a POST to a provider")
+	_, rest, _ := strings.Cut(documents.Read(t, "taskqueue.md"), "## The life of a claim\n")
 	_, rest, _ = strings.Cut(rest, "```\n")
 	picture, _, found := strings.Cut(rest, "```\n")
 	names, paths := picturedName.FindAllStringSubmatch(picture, -1), picturedPath.FindAllString(picture, -1)

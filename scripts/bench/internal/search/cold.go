@@ -19,7 +19,10 @@ const (
 // cold measures the first searches on an engine that has just started; ours after the warm-up that precedes readiness
 // in the service.
 func (b *bench) cold(ctx context.Context) error {
-	p50s, p99s := series{}, series{}
+	p50s, p99s, perSecond := series{}, series{}, coldPerSecond
+	if b.report.Quick {
+		perSecond *= 4
+	}
 	for _, s := range []*side{b.ours, b.plain} {
 		if err := b.restart(ctx); err != nil {
 			return err
@@ -29,7 +32,7 @@ func (b *bench) cold(ctx context.Context) error {
 			b.searcher.Warm(ctx)
 			b.report.Progress("the engine is warmed for %.1f s", time.Since(begin).Seconds())
 		}
-		taken, err := atRate(ctx, b.mix.draw(coldSeed, coldSearches), coldPerSecond, s.ask)
+		taken, err := atRate(ctx, b.mix.draw(coldSeed, coldSearches), perSecond, s.ask)
 		if err != nil {
 			return err
 		}

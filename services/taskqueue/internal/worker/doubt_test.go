@@ -46,32 +46,37 @@ func TestAFailureWithPatienceIsRetriedBeyondTheNumberOfRetries(t *testing.T) {
 	t.Parallel()
 	later := job.Retryable("smtp_4xx", "The mail server answered 450 to the recipient")
 	later.Patience = 4 * time.Hour
-	for name, c := range map[string]struct {
+	cases := []struct {
+		name  string
 		taken time.Duration // when the server accepts it
 		retry int
 		want  job.State
 	}{
-		"taken after fifteen minutes": {15 * time.Minute, 1, job.Finished},
-		"taken after three hours":     {3 * time.Hour, 3, job.Finished},
-		"taken after five hours":      {5 * time.Hour, 3, job.Failed},
-		"without retries":             {15 * time.Minute, 0, job.Failed},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			begun := now()
-			w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
-				if now().Sub(begun) < c.taken {
-					return job.Result{}, later
-				}
-				return job.Result{Sent: true}, nil
-			})
-			id := w.enqueue(&job.Body{Retry: c.retry, CreatedMs: begun.UnixMilli()})
-			pass(4*time.Hour + 15*time.Minute)
-			if r := w.record(id); r == nil || r.State != c.want {
-				t.Errorf("%s: record %+v, want %s", name, r, c.want)
-			}
-			w.end()
-		})
+		{"taken after fifteen minutes", 15 * time.Minute, 1, job.Finished},
+		{"taken after three hours", 3 * time.Hour, 3, job.Finished},
+		{"taken after five hours", 5 * time.Hour, 3, job.Failed},
+		{"without retries", 15 * time.Minute, 0, job.Failed},
 	}
+	synctest.Test(t, func(t *testing.T) {
+		begun := now()
+		w := begin(t, func(_ context.Context, d worker.Delivery) (job.Result, error) {
+			if now().Sub(begun) < cases[d.Body.TaskType].taken {
+				return job.Result{}, later
+			}
+			return job.Result{Sent: true}, nil
+		})
+		ids := make([]job.ID, len(cases))
+		for n, c := range cases {
+			ids[n] = w.enqueue(&job.Body{TaskType: n, Retry: c.retry, CreatedMs: begun.UnixMilli()})
+		}
+		pass(4*time.Hour + 15*time.Minute)
+		for n, c := range cases {
+			if r := w.record(ids[n]); r == nil || r.State != c.want {
+				t.Errorf("%s: record %+v, want %s", c.name, r, c.want)
+			}
+		}
+		w.end()
+	})
 }
 
 // Dead letters are trimmed by flow. One that could not be retried because it was cancelled counts as well.

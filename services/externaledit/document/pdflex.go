@@ -1,6 +1,9 @@
 package document
 
-import "encoding/hex"
+import (
+	"bytes"
+	"encoding/hex"
+)
 
 // pdfEvent is a token or mark that a lexer found.
 type pdfEvent int
@@ -74,20 +77,31 @@ func (l *pdfLexer) write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// endsMark are the last bytes of the keywords that mark looks for.
-var endsMark = [256]bool{'j': true, 'm': true, 'F': true}
+// streamMarks are the keywords that mark looks for in the data of a stream.
+var streamMarks = [][]byte{[]byte("obj"), []byte("%%EOF"), []byte("ndstream")}
+
+const (
+	longestMark = 8
+	skipBytes   = 1 << 10 // bounds the cost of a file that has one keyword after the other
+)
 
 // skip returns the next position, from i on, at which a keyword in the data of a stream may end. It is fast, because
 // most bytes of a report are pictures.
 func (l *pdfLexer) skip(p []byte, i int) int {
-	from := i
-	for i < len(p) && !endsMark[p[i]] {
-		i++
+	if i < longestMark { // a keyword may have begun in the previous piece
+		return i
 	}
-	for _, c := range p[max(from, i-8):i] {
+	next := min(len(p), i+skipBytes)
+	for _, mark := range streamMarks {
+		from := i - len(mark) + 1
+		if at := bytes.Index(p[from:next], mark); at >= 0 {
+			next = from + at + len(mark) - 1
+		}
+	}
+	for _, c := range p[max(i, next-longestMark):next] {
 		l.recent = l.recent<<8 | uint64(c)
 	}
-	return i
+	return next
 }
 
 // mark recognizes the keywords that count anywhere in the file.

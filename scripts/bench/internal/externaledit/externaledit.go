@@ -32,7 +32,7 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer lab.Close()
-	if err := streams(ctx, r, s, lab); err != nil { // first, because the kernel reports the peak memory since the start
+	if err := streams(ctx, r, s, lab); err != nil {
 		return err
 	}
 	if err := operations(ctx, r, s, lab, rounds); err != nil {

@@ -68,6 +68,11 @@ func files(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laborat
 		return err
 	}
 	r.Lower("upload_148mb_seconds", "s", oursRuns, "net/http to disk, synced", peerRuns)
+	for _, name := range []string{"gateway", "externaledit"} {
+		if err := process.ResetPeakRSS(s.Endpoints.PIDs[name]); err != nil {
+			return err
+		}
+	}
 	var group errgroup.Group
 	for i := range atOnce {
 		group.Go(func() error {

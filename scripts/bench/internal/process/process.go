@@ -94,8 +94,16 @@ func CPU(pid int) (time.Duration, error) {
 // RSS returns the resident memory of a process in MiB.
 func RSS(pid int) (float64, error) { return memory(pid, "VmRSS:") }
 
-// PeakRSS returns the peak resident memory of a process in MiB.
+// PeakRSS returns the peak resident memory of a process in MiB, since its start or the last ResetPeakRSS.
 func PeakRSS(pid int) (float64, error) { return memory(pid, "VmHWM:") }
+
+// ResetPeakRSS sets the peak resident memory of a process to what is resident now.
+func ResetPeakRSS(pid int) error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
+		return fmt.Errorf("reset peak memory: %w", err)
+	}
+	return nil
+}
 
 func memory(pid int, field string) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -206,13 +207,25 @@ func misspelt(data []byte, payload any) (field, message string) {
 	if json.Unmarshal(data, &members) != nil {
 		return "", ""
 	}
-	known := memberNames(reflect.TypeOf(payload).Elem())
+	known := membersOf(reflect.TypeOf(payload).Elem())
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if meant := labjson.Near(name, known); meant != "" {
 			return "data." + name, "data." + name + " is not a member; it is written " + meant
 		}
 	}
 	return "", ""
+}
+
+// membersByType caches memberNames: reading the tags of a payload costs as much as decoding it.
+var membersByType sync.Map
+
+func membersOf(t reflect.Type) []string {
+	if names, ok := membersByType.Load(t); ok {
+		return names.([]string)
+	}
+	names := memberNames(t)
+	membersByType.Store(t, names)
+	return names
 }
 
 // memberNames returns the JSON names of a payload's members.

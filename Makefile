@@ -28,7 +28,7 @@ devstack:
 # in seconds, installs the engines. devstack then finds both done. A failed build waits for fetch: apt must not be cut off.
 platform:
 	@mkdir -p $(BIN)
-	@echo "building the platform (the first time on a machine this takes two minutes; engines are fetched meanwhile)"
+	@echo "building the platform (the first time on a machine this takes three to six minutes on two cores; engines are fetched meanwhile)"
 	@go build -ldflags='-s -w' -o $(BIN)/fetch ./scripts/devstack/fetch $(quiet)
 	@$(BIN)/fetch & fetched=$$!; \
 	  go build -ldflags='-s -w' -o $(BIN)/ ./scripts/devstack $(COMMANDS) $(quiet) || { wait $$fetched; exit 1; }; \

@@ -145,6 +145,12 @@ func (d *Database) AddReport(lab int64, r session.Report) {
 		r.BillID, lab, r.BillID, r.DoctorID)
 }
 
+// MoveReport makes another patient the report's, as the platform's core does when tubes were exchanged.
+func (d *Database) MoveReport(id, patient int64) {
+	d.t.Helper()
+	d.exec("UPDATE labReportRelation SET userDetailsId_id = ? WHERE id = ?", patient, id)
+}
+
 // RemoveReport deletes the row of a report, as the platform's core may.
 func (d *Database) RemoveReport(lab, id int64) {
 	d.t.Helper()

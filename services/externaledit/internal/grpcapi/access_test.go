@@ -319,6 +319,42 @@ func TestDocumentsOfTheFormerPatientAreNotHandedOut(t *testing.T) {
 	}
 }
 
+// TestASessionEndsWhenItsReferringDoctorLosesTheBill: the bill is assigned to another doctor while the first one edits the
+// report. A department's doctor continues.
+func TestASessionEndsWhenItsReferringDoctorLosesTheBill(t *testing.T) {
+	t.Parallel()
+	for kind, ends := range map[int]bool{0: false, 2: true} {
+		d := newDesk(t)
+		doctor := session.Author{ID: 301, Name: "Dr. Rao", IsDoctor: true}
+		d.store.SetListed(12, doctor, true)
+		if ends {
+			d.store.SetReferring(12, doctor.ID)
+		}
+		if err := d.end(d.holder()); err != nil {
+			t.Fatal(err)
+		}
+		created, err := d.CreateSession(d.as(authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 301,
+			DocType: &kind, FullName: doctor.Name, Permissions: []string{session.PermissionEdit}}),
+			&externaleditv1.CreateSessionRequest{LabReportId: 7001, TemplateId: proto.Int64(1), WordS3Filepath: proto.String("templates/t.docx")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		agent := d.as(authn.Principal{Kind: authn.Bearer, LabID: 12, DoctorID: 301, Grant: session.Grant{
+			SessionID: created.GetEditId(), ReportID: 7001, Author: doctor, TokenID: "another"}})
+		beat := func() error {
+			_, err := d.Heartbeat(agent, &externaleditv1.HeartbeatRequest{EditId: created.GetEditId()})
+			return err
+		}
+		if err := beat(); err != nil {
+			t.Fatalf("docType %d, own bill: %v", kind, err)
+		}
+		d.store.AddReport(12, session.Report{ID: 7001, BillID: 9001, DoctorID: 302})
+		if err := beat(); apperr.Is(err, apperr.Forbidden) != ends || !ends && err != nil {
+			t.Errorf("docType %d, another doctor's bill: %v, want it refused: %t", kind, err, ends)
+		}
+	}
+}
+
 // TestADoctorHoldsASession uses doctor 301 and lab user 301, who is another person.
 func TestADoctorHoldsASession(t *testing.T) {
 	t.Parallel()

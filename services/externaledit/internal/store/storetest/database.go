@@ -164,6 +164,12 @@ func (d *Database) AddTemplate(lab int64, t session.Template, disabled bool) {
 		t.ID, lab, t.Path, disabled)
 }
 
+// SetReferring makes a doctor of the list a referring one, who sees own bills only.
+func (d *Database) SetReferring(lab, doctor int64) {
+	d.t.Helper()
+	d.exec("REPLACE INTO doctorDetails (id, labId_id, docFullName, docType) VALUES (?, ?, 'd', 2)", doctor, lab)
+}
+
 // SetListed changes whether the platform's list of users permits the author to edit. A user without the permission
 // stays in the list; a doctor without it is removed.
 func (d *Database) SetListed(lab int64, a session.Author, listed bool) {

@@ -66,6 +66,11 @@ func bound(text *string) (end, error) {
 // Empty reports whether both bounds are missing.
 func (r Range) Empty() bool { return !r.low.set && !r.high.set }
 
+// bounds reports whether the range has a bound on the side of an outcome.
+func (r Range) bounds(side Outcome) bool {
+	return side == Low && r.low.set || side == High && r.high.set
+}
+
 func (r Range) equal(o Range) bool {
 	return r.titre == o.titre && r.low.equal(o.low) && r.high.equal(o.high)
 }

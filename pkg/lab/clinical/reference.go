@@ -26,8 +26,9 @@ type Assessment struct {
 }
 
 // Assess evaluates v. Listed texts are compared first: a normal text is inside, a critical text is critical whatever
-// the ranges are. A number is critical only if it is outside the critical limits and, if there is a normal range, also
-// outside it; a critical limit inside the normal range therefore has no effect.
+// the ranges are. A number is critical only if it is outside the critical limits and not on the normal side of a normal
+// bound: a critical limit beyond such a bound has no effect. Where the normal range has no bound, the critical limit
+// decides alone: with "normal to 140, critical below 40", 30 is critical.
 func (r *Reference) Assess(v Value) Assessment {
 	if a, ok := r.listed(v); ok {
 		return a
@@ -36,7 +37,7 @@ func (r *Reference) Assess(v Value) Assessment {
 		return Assessment{}
 	}
 	normal, critical := r.Normal.Classify(v), r.Critical.Classify(v)
-	if critical.Outside() && !r.Normal.Empty() {
+	if critical.Outside() && r.Normal.bounds(critical) {
 		critical = normal // outside the critical limits: critical only if also outside the normal range
 	}
 	return Assessment{Normal: normal, Critical: critical}

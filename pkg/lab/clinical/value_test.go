@@ -138,6 +138,8 @@ func TestCriticalMeansOutsideBothRanges(t *testing.T) {
 	inner := clinical.Reference{Normal: numeric(t, "4", "11"), Critical: numeric(t, "5", "10")}
 	onlyCritical := clinical.Reference{Critical: numeric(t, "2", "")}
 	none := clinical.Reference{Normal: numeric(t, "4", "11")}
+	glucose := clinical.Reference{Normal: numeric(t, "", "140"), Critical: numeric(t, "40", "450")}
+	platelets := clinical.Reference{Normal: numeric(t, "150", ""), Critical: numeric(t, "20", "1000")}
 	for _, c := range []struct {
 		name     string
 		ref      clinical.Reference
@@ -156,6 +158,12 @@ func TestCriticalMeansOutsideBothRanges(t *testing.T) {
 		{"critical bound inside the normal range", inner, "4.5", clinical.Inside, clinical.Inside},
 		{"the same, possibly normal value", inner, ">10", clinical.Undecided, clinical.Undecided},
 		{"the same, value outside both", inner, "12", clinical.High, clinical.High},
+		{"no normal bound below", glucose, "30", clinical.Inside, clinical.Low},
+		{"the same, within", glucose, "100", clinical.Inside, clinical.Inside},
+		{"the same, possibly critical", glucose, "<50", clinical.Inside, clinical.Undecided},
+		{"the same, above", glucose, "460", clinical.High, clinical.High},
+		{"no normal bound above", platelets, "1500", clinical.Inside, clinical.High},
+		{"the same, below", platelets, "12", clinical.Low, clinical.Low},
 		{"only critical limits", onlyCritical, "1", clinical.Undecided, clinical.Low},
 		{"only critical limits, within", onlyCritical, "3", clinical.Undecided, clinical.Inside},
 		{"no critical limits", none, "1", clinical.Low, clinical.Undecided},

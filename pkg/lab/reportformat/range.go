@@ -1,6 +1,7 @@
 package reportformat
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"slices"
@@ -15,6 +16,9 @@ const (
 	titre = "titer"
 	text  = "text"
 )
+
+// everyone is the gender of a range for all patients.
+const everyone = "A"
 
 // RangeColumns lists the columns of ReportFormatRange g in the order of Range.Targets.
 const RangeColumns = "g.id, g.gender, g.ageFrom, g.ageFromUnit, g.ageTo, g.ageToUnit," +
@@ -61,13 +65,14 @@ func (r *Range) Targets() []any {
 		&r.low, &r.high, &r.criticalLow, &r.criticalHigh, &r.normalTexts, &r.criticalTexts, &r.display}
 }
 
-// Band returns the range as a band. ok is false for a format without ranges and for an invalid range.
+// Band returns the range as a band. ok is false for a format without ranges and for an invalid range. A range without a
+// gender is for all, because a range that is left out would leave its critical limits out.
 func (r *Range) Band(valueType string) (clinical.Band, bool) {
-	if !r.id.Valid || r.gender.String == "" || r.ageFromUnit.String == "" {
+	if !r.id.Valid {
 		return clinical.Band{}, false
 	}
 	b := clinical.Band{
-		Gender:  strings.ToUpper(r.gender.String)[0],
+		Gender:  strings.ToUpper(cmp.Or(r.gender.String, everyone))[0],
 		From:    clinical.Age{N: int(r.ageFrom.Int64), Unit: unit(r.ageFromUnit)},
 		Display: r.display.String,
 	}

@@ -26,7 +26,7 @@ func TestRangeAndRawReadTheSameBand(t *testing.T) {
 		"1, 'f', 0, 'D', 28, 'D', NULL, NULL, NULL, 15.5, NULL, NULL, ''",
 		`1, 'A', 0, 'D', 6, 'M', NULL, NULL, NULL, NULL, '["Nil"]', '["Blasts"]', 'Nil'`,
 		`1, 'A', 0, 'D', 6, 'M', NULL, NULL, NULL, NULL, '{"not":"a list"}', NULL, ''`,
-		"1, '', 0, 'D', 6, 'M', NULL, NULL, NULL, NULL, NULL, NULL, ''",
+		"1, '', 0, '', NULL, '', 3.5, 5.1, 2.5, 6.5, NULL, NULL, ''",
 	} {
 		_, err := db.ExecContext(t.Context(), "INSERT INTO ReportFormatRange (reportFormatId_id, gender, ageFrom, ageFromUnit, ageTo, ageToUnit,"+
 			" lowerBound, upperBound, criticalLower, criticalUpper, normalTexts, criticalTexts, displayRange) VALUES ("+values+")")
@@ -76,8 +76,12 @@ func TestRangeAndRawReadTheSameBand(t *testing.T) {
 	if diff := cmp.Diff(columns, raws, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Fatalf("bands (-Range +Raw):\n%s", diff)
 	}
-	if len(columns) != 6 || len(keys) != 6 || !columns[0].OK || columns[5].OK {
-		t.Fatalf("ranges = %d, keys = %d, want 6 each, the first valid and the last not: %+v", len(columns), len(keys), columns)
+	if len(columns) != 6 || len(keys) != 6 || !columns[0].OK {
+		t.Fatalf("ranges = %d, keys = %d, want 6 each, the first valid: %+v", len(columns), len(keys), columns)
+	}
+	anyone, ok := clinical.Select([]clinical.Band{columns[5].Band}, clinical.Patient{Gender: "F", RecordedAge: "38 Y"})
+	if !columns[5].OK || !ok || anyone.Reference.Assess(clinical.ParseValue("7.9")).Critical != clinical.High {
+		t.Errorf("a range without gender and units = %+v, want one for every patient", columns[5])
 	}
 	if got := columns[0].Band.Reference.CriticalTexts; len(got) != 1 {
 		t.Errorf("critical texts that are not a list = %q, want one that no result equals", got)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
@@ -203,6 +204,66 @@ func TestAReportOfAllResultsIsNotRestoredOverACorrectedResult(t *testing.T) {
 		if active != restored {
 			t.Errorf("a result of report %d changed: the report of before is active: %t, want %t", report, active, restored)
 		}
+	}
+}
+
+// TestAReportOfAllResultsIsNotRestoredOverADismissedReport dismisses a report after the split, because its sample was of
+// another person: the report of before the split shows that person's result.
+func TestAReportOfAllResultsIsNotRestoredOverADismissedReport(t *testing.T) {
+	t.Parallel()
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
+	r, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = 7101")
+	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+		t.Fatal(err)
+	}
+	if b.Dump().Attachments[1].Active {
+		t.Error("the report of before the split is active, want it retired")
+	}
+}
+
+// TestAReportOfAllResultsIsNotRestoredOverAResultThatIsBeingWritten undoes a split while a rerun is being confirmed: the
+// confirmation holds the report's row, has written the value, and commits while the merge waits.
+func TestAReportOfAllResultsIsNotRestoredOverAResultThatIsBeingWritten(t *testing.T) {
+	t.Parallel()
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
+	b.Exec("INSERT INTO reportValues (labReportId_id, `index`, value, updated_at) VALUES (7103, 1, '100', '2026-03-30')")
+	r, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirm, err := b.DB.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		"SELECT id FROM labReportRelation WHERE id = 7103 FOR UPDATE", "UPDATE reportValues SET value = '300' WHERE labReportId_id = 7103",
+	} {
+		if _, err := confirm.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	merged := make(chan error, 1)
+	go func() {
+		_, err := cases.Back(t.Context(), "", r.New.ID)
+		merged <- err
+	}()
+	await.True(t, "the merge waits", func() bool {
+		var waiting int
+		err := b.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT'"+
+			" AND trx_query LIKE '%labReportRelation%'").Scan(&waiting)
+		return err == nil && waiting > 0
+	})
+	if err := errors.Join(confirm.Commit(), <-merged); err != nil {
+		t.Fatal(err)
+	}
+	if b.Dump().Attachments[1].Active {
+		t.Error("the report of before the split is active, want it retired")
 	}
 }
 

@@ -41,6 +41,28 @@ func TestABlankParameterDoesNotKeepACorrectedReportWaiting(t *testing.T) {
 		" Critical result withdrawn before a callout: its value is not critical any more]")
 }
 
+// TestAValueOfAProfileWithinAProfileIsJudged: the electrolytes belong to the profile 71, which belongs to the profile 70.
+// The report is about 70, and its potassium names the electrolytes. Later their limits change.
+func TestAValueOfAProfileWithinAProfileIsJudged(t *testing.T) {
+	b := fixture(t)
+	b.Exec("INSERT INTO AllTests (id, testName, departmentId_id) VALUES (70, 'Health check', 5), (71, 'Metabolism', 5)")
+	b.Exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId) VALUES (901, 400, 12, 70, NULL)," +
+		" (902, 400, 12, 71, 901), (903, 400, 12, 66, 902)")
+	b.Exec("UPDATE labReportRelation SET reportID_id = 70, billingInfoId_id = 901 WHERE id IN (?, ?)", potassium, second)
+	for report, value := range map[int64]string{potassium: "7.9", second: "6.4"} {
+		b.Exec("INSERT INTO reportValues (labReportId_id, profileTestId, `index`, `order`, value) VALUES (?, 66, ?, ?, ?)",
+			report, index, index, value)
+	}
+	b.Want("potassium 7.9 and 6.4", b.Judged(12, potassium, second), "7001 CALLOUT_PENDING, 7003 ABNORMAL")
+	b.Want("the bill's records", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.9]")
+	b.Must(b.Sweeper.RunOnce(t.Context()))
+	b.Exec("UPDATE ReportFormatRange SET criticalUpper = 6 WHERE reportFormatId_id = 6602")
+	b.Must(b.Sweeper.RunOnce(t.Context()))
+	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+	b.Must(err)
+	b.Want("reports that wait after the limits changed", len(open.Items), 2)
+}
+
 // TestAValueThatBecameUnreadableCanBeCalled checks that the call about 7.9 can be recorded after the sample turned out
 // to be haemolysed.
 func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {

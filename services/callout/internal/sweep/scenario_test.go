@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
@@ -83,4 +84,21 @@ func TestAReportThatFailsDelaysNoOther(t *testing.T) {
 	e.broken = 0
 	b.Must(p.RunOnce(t.Context()))
 	b.Want("listed", fmt.Sprint(b.Listed(storetest.Everything)), "[7001 CALLOUT_PENDING 7.1 7002 CALLOUT_PENDING 5]")
+}
+
+// TestARemovedValueIsFound: a value was called. Then it is deleted, because it belongs to another patient, and nothing
+// else changes.
+func TestARemovedValueIsFound(t *testing.T) {
+	b, _, process := sweeper(t)
+	b.Clock.Advance(5 * time.Minute)
+	b.Enter(storetest.Potassium, storetest.PotassiumIndex, "7.9")
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
+	b.Exec("UPDATE labReportRelation SET updatedOn = ? WHERE id = ?", b.Clock.Now(), storetest.Potassium)
+	b.Clock.Advance(5 * time.Minute)
+	b.Must(process().RunOnce(t.Context()))
+	b.Want("notices", b.Notices(), "[pending]")
+	b.Exec("DELETE FROM reportValues WHERE labReportId_id = ?", storetest.Potassium)
+	b.Clock.Advance(5 * time.Minute)
+	b.Must(process().RunOnce(t.Context()))
+	b.Want("notices after the removal", b.Notices(), "[pending corrected]")
 }

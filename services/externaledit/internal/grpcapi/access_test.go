@@ -78,7 +78,7 @@ func newDesk(t *testing.T) *desk {
 	files.Add("templates/t.docx", []byte("PK"))
 	wake := func() {}
 	d := &desk{t: t, store: store, clock: clock, session: storetest.Opened()}
-	d.session.Listed = true
+	d.session.Listed, d.session.PatientID = true, 501
 	store.SetListed(12, d.session.Author, true)
 	d.session.ExpiresAt = storetest.Now.Add(ttl)
 	err := mysql.Editing{Store: store.Store}.Lock(t.Context(), storetest.Scope(t, 12), 7001,
@@ -283,6 +283,75 @@ func TestAReferringDoctorSeesReportsOfOwnBillsAlone(t *testing.T) {
 	}
 	if err := d.paths()["create"](doctor(302, 2)); !apperr.Is(err, apperr.NotFound) {
 		t.Errorf("a session of another doctor's bill: %v", err)
+	}
+}
+
+// TestDocumentsOfTheFormerPatientAreNotHandedOut: a document was saved for patient 501. Then the report turned out to be
+// of patient 502, whose doctor and laboratory see the save without its document.
+func TestDocumentsOfTheFormerPatientAreNotHandedOut(t *testing.T) {
+	t.Parallel()
+	d, kind := newDesk(t), 2
+	saved := session.Revision{SessionID: d.session.ID, Number: 1, UploadedAt: storetest.Now,
+		Word: session.Stored{URL: "mem://files/labs/12/w.docx"}, PDF: session.Stored{URL: "mem://files/labs/12/p.pdf"}}
+	err := mysql.Uploads{Store: d.store.Store}.Lock(t.Context(), storetest.Scope(t, 12), 7001,
+		func(l upload.Locked) error { return l.AddRevision(t.Context(), &saved) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	may := []string{session.PermissionEdit}
+	readers := map[string]context.Context{
+		"the holder of a token": d.holder(),
+		"a lab user":            d.as(authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 79, Permissions: may}),
+		"the bill's doctor": d.as(authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 301, DocType: &kind,
+			Permissions: may}),
+	}
+	for patient, linked := range map[int64]bool{501: true, 502: false} {
+		d.store.MoveReport(7001, patient)
+		for who, ctx := range readers {
+			list, err := d.ListRevisions(ctx, &externaleditv1.ListRevisionsRequest{LabReportId: 7001})
+			if err != nil || len(list.GetRevisions()) != 1 {
+				t.Fatalf("%s: %v, %v", who, list, err)
+			}
+			if r := list.GetRevisions()[0]; (r.GetWordUrl() != "") != linked || (r.GetPdfUrl() != "") != linked {
+				t.Errorf("a report of patient %d, %s: %v, want links %t", patient, who, r, linked)
+			}
+		}
+	}
+}
+
+// TestASessionEndsWhenItsReferringDoctorLosesTheBill: the bill is assigned to another doctor while the first one edits the
+// report. A department's doctor continues.
+func TestASessionEndsWhenItsReferringDoctorLosesTheBill(t *testing.T) {
+	t.Parallel()
+	for kind, ends := range map[int]bool{0: false, 2: true} {
+		d := newDesk(t)
+		doctor := session.Author{ID: 301, Name: "Dr. Rao", IsDoctor: true}
+		d.store.SetListed(12, doctor, true)
+		if ends {
+			d.store.SetReferring(12, doctor.ID)
+		}
+		if err := d.end(d.holder()); err != nil {
+			t.Fatal(err)
+		}
+		created, err := d.CreateSession(d.as(authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 301,
+			DocType: &kind, FullName: doctor.Name, Permissions: []string{session.PermissionEdit}}),
+			&externaleditv1.CreateSessionRequest{LabReportId: 7001, TemplateId: proto.Int64(1), WordS3Filepath: proto.String("templates/t.docx")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		agent := d.as(authn.Principal{Kind: authn.Bearer, LabID: 12, DoctorID: 301, Grant: session.Grant{
+			SessionID: created.GetEditId(), ReportID: 7001, Author: doctor, TokenID: "another"}})
+		beat := func() error {
+			_, err := d.Heartbeat(agent, &externaleditv1.HeartbeatRequest{EditId: created.GetEditId()})
+			return err
+		}
+		if err := beat(); err != nil {
+			t.Fatalf("docType %d, own bill: %v", kind, err)
+		}
+		d.store.AddReport(12, session.Report{ID: 7001, BillID: 9001, DoctorID: 302})
+		if err := beat(); apperr.Is(err, apperr.Forbidden) != ends || !ends && err != nil {
+			t.Errorf("docType %d, another doctor's bill: %v, want it refused: %t", kind, err, ends)
+		}
 	}
 }
 

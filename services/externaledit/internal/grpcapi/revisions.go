@@ -46,7 +46,8 @@ func (s *Server) ListRevisions(
 	for _, r := range revisions {
 		message := revisionOf(&r)
 		message.IsCurrent = r.ID == linked
-		if c.grant != nil || c.mayEdit() == nil {
+		// Documents of the previous patient are not for readers of the present one.
+		if !r.Moved && (c.grant != nil || c.mayEdit() == nil) {
 			if err := s.addLinks(ctx, c.scope, message, r.Files()); err != nil {
 				return nil, err
 			}

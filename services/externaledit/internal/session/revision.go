@@ -18,6 +18,7 @@ type Revision struct {
 	UploadedBy   Author
 	UploadedAt   time.Time
 	RestoredFrom int64 // id of the revision whose files it restored; 0 for uploads
+	Moved        bool  // the report belongs to another person now than when the session began
 }
 
 // Files returns the URLs of both files.

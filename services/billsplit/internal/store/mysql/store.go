@@ -63,8 +63,8 @@ func LegacyColumns(g Guards) map[string][]string {
 		"userDetails":       worklist.PatientTable(),
 		"billingInfo":       strings.Split("billId_id, testId_id, "+rowColumns, ", "),
 		"AllTests":          {"id", "labId_id", "testName"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "isSigned", "dismissed"},
-		"reportValues":      {"labReportId_id", "updated_at"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "isSigned", "dismissed", "updatedOn"},
+		"reportValues":      {"id", "labReportId_id", "updated_at"},
 		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
 		"labs":              {"id", "enable_bill_split", "timezone"},
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// fill adds the tests of profiles and the values to the reports. It returns the formats of all their tests.
+// fill adds the tests of profiles and the values to the reports. It returns the formats of all their tests, and of the
+// tests that values name.
 func (s *Store) fill(
 	ctx context.Context,
 	q querier,
@@ -32,6 +33,11 @@ func (s *Store) fill(
 	var tests []int64
 	for i := range reports {
 		tests = append(tests, reports[i].Chart.Tests...)
+		for _, v := range reports[i].Chart.Readings { // may name a test that is no child, as in a profile within a profile
+			if v.ProfileTestID != 0 {
+				tests = append(tests, v.ProfileTestID)
+			}
+		}
 	}
 	slices.Sort(tests)
 	tests = slices.Compact(tests)

@@ -70,24 +70,30 @@ func (s Sweeps) Unjudged(
 }
 
 // changedInputs selects reports whose values, patient or bill changed since they were evaluated. It finds candidates by
-// the update times of these rows, then compares them with the stored inputs.
+// the update times of these rows, then compares them with the stored inputs. A deleted value has no such time, so every
+// report about which something was said recently is a candidate.
 const changedInputs = "SELECT r.labId_id, r.id FROM (SELECT v.labReportId_id AS id FROM reportValues v WHERE v.updated_at >= ? AND v.updated_at < ?" +
 	" UNION SELECT p.id FROM userDetails u JOIN labReportRelation p ON p.userDetailsId_id = u.id WHERE u.updatedOn >= ? AND u.updatedOn < ?" +
 	" AND p.updatedOn >= ? UNION SELECT p.id FROM billing b JOIN labReportRelation p ON p.labId_id = b.labId_id AND p.billId_id = b.id" +
-	" WHERE b.updatedOn >= ? AND b.updatedOn < ? UNION SELECT v.lab_report_id FROM callout_evaluation v WHERE v.values_sum = -1) c" +
+	" WHERE b.updatedOn >= ? AND b.updatedOn < ? UNION SELECT v.lab_report_id FROM callout_evaluation v WHERE v.values_sum = -1" +
+	" UNION SELECT s.lab_report_id FROM callout_statement s WHERE s.kind IN ('notice', 'call', 'attempt') AND s.said_at >= ?) c" +
 	" JOIN labReportRelation r ON r.id = c.id LEFT JOIN callout_evaluation e ON e.lab_report_id = r.id" +
 	" LEFT JOIN userDetails u ON u.id = r.userDetailsId_id LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 	" WHERE r.id > ? AND r.dismissed = 0 AND (NOT (e.patient_updated_on <=> u.updatedOn) OR NOT (e.bill_updated_on <=> b.updatedOn)" +
 	" OR NOT (e.values_sum <=> (SELECT IFNULL(SUM(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', v.updated_at)), 0) FROM reportValues v" +
 	" WHERE v.labReportId_id = r.id))) ORDER BY r.id LIMIT ?"
 
+// removedWithin is how long after a statement the deletion of its value is found without a request to evaluate.
+const removedWithin = 72 * time.Hour
+
 func (s Sweeps) Changed(
 	ctx context.Context, from, until, recent time.Time, after int64, limit int,
 ) ([]sweep.Report, error) {
 	var reports []sweep.Report
 	from, until = from.UTC(), until.UTC()
+	said := until.Add(-removedWithin).UnixMicro()
 	err := each(ctx, s.db, "find changed inputs", changedInputs,
-		[]any{from, until, from, until, recent.UTC(), from, until, after, limit}, scanReports(&reports))
+		[]any{from, until, from, until, recent.UTC(), from, until, said, after, limit}, scanReports(&reports))
 	return reports, err
 }
 
@@ -132,8 +138,9 @@ func (s Sweeps) OfInput(
 ) ([]sweep.Report, error) {
 	condition, args := "r.labId_id = ?", []any{i.ID}
 	if i.Kind == sweep.Test {
-		condition = "(r.reportID_id = ? OR EXISTS (SELECT 1 FROM billingInfo c WHERE c.profileParentId = r.billingInfoId_id AND c.testId_id = ?))"
-		args = []any{i.ID, i.ID}
+		condition = "(r.reportID_id = ? OR EXISTS (SELECT 1 FROM billingInfo c WHERE c.profileParentId = r.billingInfoId_id AND c.testId_id = ?)" +
+			" OR EXISTS (SELECT 1 FROM reportValues v WHERE v.labReportId_id = r.id AND v.profileTestId = ?))"
+		args = []any{i.ID, i.ID, i.ID}
 	}
 	var reports []sweep.Report
 	err := each(ctx, s.db, "find reports of an input", "SELECT r.labId_id, r.id FROM labReportRelation r WHERE "+condition+

@@ -11,13 +11,15 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Listed reports whether the platform's list of users permits the author to edit reports.
-func (l *locked) Listed(ctx context.Context, a session.Author) (bool, error) {
-	query := "SELECT permissions FROM labUser WHERE id = ? AND labId_id = ?"
+// Listed reports whether the platform's list of users permits the author to edit the report. Doctors who are not of a
+// department may edit reports of their own bills only.
+func (l *locked) Listed(ctx context.Context, a session.Author) (listed bool, err error) {
 	if a.IsDoctor {
-		query = "SELECT '[\"" + session.PermissionEdit + "\"]' FROM doctorDetails WHERE id = ? AND labId_id = ?"
+		err := l.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM doctorDetails WHERE id = ? AND labId_id = ?"+
+			" AND (docType = 0 OR id = ?))", a.ID, l.scope.LabID(), l.report.DoctorID).Scan(&listed)
+		return listed, mysqldb.Wrap("read list of doctors", err)
 	}
-	permissions, _, err := l.permissions(ctx, query, a.ID)
+	permissions, _, err := l.permissions(ctx, "SELECT permissions FROM labUser WHERE id = ? AND labId_id = ?", a.ID)
 	return slices.Contains(permissions, session.PermissionEdit) ||
 		slices.Contains(permissions, session.PermissionTakeOver), err
 }

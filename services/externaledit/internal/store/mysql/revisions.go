@@ -11,7 +11,7 @@ import (
 
 const revisionColumns = `SELECT r.id, r.session_id, r.revision, r.word_s3_path, r.pdf_s3_path, r.word_sha256,
   r.pdf_sha256, r.word_size, r.pdf_size, r.uploaded_by, r.uploaded_by_name, r.uploaded_by_doctor,
-  r.uploaded_at, r.restored_from
+  r.uploaded_at, r.restored_from, ` + movedSession + `
 FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_id = ? AND `
 
 func scanRevision(row mysqldb.Row, r *session.Revision) error {
@@ -19,7 +19,7 @@ func scanRevision(row mysqldb.Row, r *session.Revision) error {
 	var restored sql.NullInt64
 	err := row.Scan(&r.ID, &r.SessionID, &r.Number, &r.Word.URL, &r.PDF.URL, &r.Word.SHA256, &r.PDF.SHA256, &r.Word.Size,
 		&r.PDF.Size,
-		&r.UploadedBy.ID, &r.UploadedBy.Name, &r.UploadedBy.IsDoctor, &uploaded, &restored)
+		&r.UploadedBy.ID, &r.UploadedBy.Name, &r.UploadedBy.IsDoctor, &uploaded, &restored, &r.Moved)
 	r.UploadedAt, r.RestoredFrom = moment(uploaded), restored.Int64
 	return err
 }

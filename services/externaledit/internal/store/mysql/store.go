@@ -35,7 +35,7 @@ func LegacyColumns() map[string][]string {
 		"AllTests":      {"id", "labId_id", "testName"},
 		"userDetails":   worklist.PatientTable(),
 		"labUser":       {"id", "labId_id", "permissions"},
-		"doctorDetails": {"id", "labId_id"},
+		"doctorDetails": {"id", "labId_id", "docType"},
 		"labs":          {"id", "timezone"},
 	}
 	maps.Copy(columns, activitylog.Columns())

@@ -145,6 +145,12 @@ func (d *Database) AddReport(lab int64, r session.Report) {
 		r.BillID, lab, r.BillID, r.DoctorID)
 }
 
+// MoveReport makes another patient the report's, as the platform's core does when tubes were exchanged.
+func (d *Database) MoveReport(id, patient int64) {
+	d.t.Helper()
+	d.exec("UPDATE labReportRelation SET userDetailsId_id = ? WHERE id = ?", patient, id)
+}
+
 // RemoveReport deletes the row of a report, as the platform's core may.
 func (d *Database) RemoveReport(lab, id int64) {
 	d.t.Helper()
@@ -156,6 +162,12 @@ func (d *Database) AddTemplate(lab int64, t session.Template, disabled bool) {
 	d.t.Helper()
 	d.exec("INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",
 		t.ID, lab, t.Path, disabled)
+}
+
+// SetReferring makes a doctor of the list a referring one, who sees own bills only.
+func (d *Database) SetReferring(lab, doctor int64) {
+	d.t.Helper()
+	d.exec("REPLACE INTO doctorDetails (id, labId_id, docFullName, docType) VALUES (?, ?, 'd', 2)", doctor, lab)
 }
 
 // SetListed changes whether the platform's list of users permits the author to edit. A user without the permission

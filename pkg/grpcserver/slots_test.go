@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// It draws random sequences of starting and ending calls of three laboratories.
+// The test draws random sequences of calls of three laboratories, which start and end.
 func TestNoLaboratoryTakesTheSlotsOfOthers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

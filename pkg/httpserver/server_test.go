@@ -125,7 +125,7 @@ func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 		for t.Context().Err() == nil {
 			response, err := http.Get("http://" + address)
 			if err != nil {
-				continue // not listening yet
+				continue // the server does not listen yet
 			}
 			body, _ := io.ReadAll(response.Body)
 			response.Body.Close()

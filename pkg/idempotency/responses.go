@@ -134,9 +134,9 @@ func (r *Responses) claim(ctx context.Context, key, own string, lease time.Durat
 			before, err = r.client.Get(ctx, key).Result()
 		}
 		switch {
-		case claimed, before == own: // own: the client repeated a command whose response was lost
+		case claimed, before == own: // own entry: the client repeated a command whose response was lost
 			return "", nil
-		case errors.Is(err, redis.Nil): // the other execution has failed since
+		case errors.Is(err, redis.Nil): // the other execution has failed meanwhile
 			continue
 		case ctx.Err() != nil:
 			return "", ErrRunning

@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// No notation of a private address is accepted, and no credentials or schemes other than HTTP are.
+// The fuzz test checks that no notation of a private address is accepted, and no URL with credentials or a scheme other
+// than HTTP.
 func FuzzAcceptedURLIsPublic(f *testing.F) {
 	for _, raw := range []string{
 		"https://example.com/x?y=z", "http://127.0.0.1/", "http://0x7f000001/", "http://2130706433/", "http://[::ffff:10.0.0.1]/",

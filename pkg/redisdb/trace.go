@@ -22,7 +22,7 @@ func Trace(client redis.UniversalClient, tracers trace.TracerProvider) {
 	}
 }
 
-// server returns the address that client was given: of a cluster the first one, of a server behind sentinels none.
+// server returns the address in the options of client: the first one of a cluster, none behind sentinels.
 func server(client redis.UniversalClient) []attribute.KeyValue {
 	var address string
 	switch c := client.(type) {

@@ -148,7 +148,7 @@ func subtractMonths(on time.Time, n int) time.Time {
 	return day
 }
 
-// admitted is the share of a patient's possible ages that a band is for.
+// admitted is how many of a patient's possible ages a band covers.
 type admitted uint8
 
 const (
@@ -157,8 +157,7 @@ const (
 	forEveryAge
 )
 
-// admits returns the share of the possible birth dates that the band is for. Limits that cannot be read may be for
-// anyone.
+// admits returns how many of the possible birth dates the band covers. Unreadable limits may cover any age.
 func (b *Band) admits(born births, on time.Time) admitted {
 	if b.From.N == 0 && b.To == nil {
 		return forEveryAge

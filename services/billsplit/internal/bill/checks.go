@@ -23,7 +23,7 @@ const (
 	RelationBlocked        = "RELATION_BLOCKED"
 )
 
-// Types of warnings that are no failures. None of them stops a split.
+// Types of warnings. None of them stops a split.
 const (
 	AmountsDisagree   = "BILL_AMOUNTS_DISAGREE"
 	AmountLimited     = "MOVED_AMOUNT_LIMITED"

@@ -154,7 +154,8 @@ func TestTakenKeysAndParametersAreConflicts(t *testing.T) {
 	f.expect(ownTest, f.lab, true, mapping.DefaultTarget, row("a", 1, 1))
 }
 
-// TestWritersOfAScopeFollowEachOther uses writers that each add a row after the last row in their facts.
+// TestWritersOfAScopeFollowEachOther checks that no row is lost when concurrent writers each add a row after the last
+// row in their facts.
 func TestWritersOfAScopeFollowEachOther(t *testing.T) {
 	t.Parallel()
 	const writers = 5

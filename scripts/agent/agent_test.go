@@ -155,7 +155,7 @@ func TestAnExpiredSessionIsNotOpenedOverSomeoneElsesWork(t *testing.T) {
 	for _, holds := range []bool{false, true} {
 		t.Run(fmt.Sprint("someone holds the report ", holds), func(t *testing.T) {
 			story(t, func(_ *testing.T, h *hospital, u *user) {
-				u.takeOver = true // applies to the start; it does not permit taking the report later
+				u.takeOver = true // permits a take-over at the start only
 				u.start()
 				u.types("ONE")
 				h.expire(1)

@@ -59,8 +59,8 @@ func TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave has a session that another program opened with the
-// template, although there are saves.
+// TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave checks that a session which another program opened with
+// the template, although the report has saves, continues with the newest save.
 func TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		h.somebodyElse(7001, "B's work")

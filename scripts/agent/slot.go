@@ -67,7 +67,7 @@ func takeSlot(dir string) (slot, error) {
 
 // sweep deletes the files that killed agents left in their slots.
 func (s slots) sweep() {
-	found, _ := os.ReadDir(s.root) // nothing was left
+	found, _ := os.ReadDir(s.root) // without the folder, no files were left
 	for _, entry := range found {
 		if left, err := takeSlot(filepath.Join(s.root, entry.Name())); err == nil {
 			left.release()

@@ -159,7 +159,7 @@ func (m *meter) stop(s *spent, events int64) error {
 	return err
 }
 
-// right is the correctness gate: user_meta and the index are exactly what follows from the tables.
+// right is the correctness gate: it compares user_meta and the index with the content expected from the tables.
 func (b *bench) right(ctx context.Context) error {
 	stored, err := oracletest.Stored(ctx, b.db)
 	if err != nil {

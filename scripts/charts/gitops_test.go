@@ -198,7 +198,8 @@ func TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux(t *testing.T) {
 	}
 }
 
-// TestAnExternalSecretBesideHelmsHookWouldNeverBeMade shows why migration.annotations exist.
+// TestAnExternalSecretBesideHelmsHookWouldNeverBeMade shows why migration.annotations exist: without them, the
+// migration Job waits for a Secret that is created after it.
 func TestAnExternalSecretBesideHelmsHookWouldNeverBeMade(t *testing.T) {
 	t.Parallel()
 	application, _, _, _, _ := documents(t)

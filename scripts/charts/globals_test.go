@@ -23,7 +23,8 @@ func around(t *testing.T, part string, values map[string]any) *chart.Chart {
 	return c
 }
 
-// TestWhatGlobalSaysHoldsForEveryChart checks that a chart's own value overrides a global one.
+// TestWhatGlobalSaysHoldsForEveryChart checks that global values apply to every chart, and that a chart's own value
+// overrides a global one.
 func TestWhatGlobalSaysHoldsForEveryChart(t *testing.T) {
 	t.Parallel()
 	list, err := render(load(t, umbrella), map[string]any{

@@ -45,7 +45,7 @@ func sharedRows(t *testing.T) (rows []string, charts map[string][]string) {
 	return slices.DeleteFunc(rows, func(row string) bool { return len(charts[row]) < several }), charts
 }
 
-// which describes some of all charts in a few words: "" for all, "not a, b", or "a, b".
+// which describes a subset of the charts in a few words: "" for all, "not a, b", or "a, b".
 func which(all, some []string) string {
 	missing := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
 	switch {

@@ -36,7 +36,7 @@ func seedBill(t *testing.T, id int, more ...string) {
 		id, id, id, tests[1:], reports[1:], strings.Join(more, "")))
 }
 
-// bills returns everything that a split changes in some bills, as text: amounts, and the bills of their tests and
+// bills returns everything that a split changes in the given bills, as text: amounts, and the bills of their tests and
 // reports.
 func bills(t *testing.T, ids ...int) string {
 	t.Helper()

@@ -169,7 +169,7 @@ func notTheirs(_ *testing.T, _ *namesWorld, body string) string {
 	return ""
 }
 
-// without returns a check that fails if the response contains a word.
+// without returns a check that fails if the response contains the word.
 func without(word string) func(*testing.T, *namesWorld, string) string {
 	return func(_ *testing.T, _ *namesWorld, body string) string {
 		if strings.Contains(strings.ReplaceAll(body, " ", ""), word) {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Facts holds all inputs of the decision how to repair a report.
+// Facts holds all inputs of the decision about the repair of a report.
 type Facts struct {
 	rerun.Facts
 

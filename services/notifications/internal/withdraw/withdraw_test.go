@@ -227,9 +227,9 @@ func TestAPushOfATypeThatWasSwitchedOffIsNotSent(t *testing.T) {
 	}
 }
 
-// TestAPushOfBeforePushesWereOffWaits: callout was told that the notice reaches devices, so it does not announce the
-// result again. Pushes may be off by mistake: after an upgrade without its values, or in one of two pods during a
-// rollout.
+// TestAPushOfBeforePushesWereOffWaits checks that earlier messages wait in the outbox when pushes are off: callout does
+// not announce a result again that was to reach devices. Pushes may be off by mistake: after an upgrade without its
+// values, or in one of two pods during a rollout.
 func TestAPushOfBeforePushesWereOffWaits(t *testing.T) {
 	t.Parallel()
 	f := open(t)

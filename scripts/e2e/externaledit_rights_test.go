@@ -77,7 +77,7 @@ func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	saves(t, "the list withdrew the permission", report, id, token, http.StatusForbidden)
 }
 
-// TestExternalEditAsksTheListForTheRightToRestore has a login with the permission, whose user is not in the list, or is
+// TestExternalEditAsksTheListForTheRightToRestore uses a login with the permission. Its user is not in the list, or is
 // in it without the permission.
 func TestExternalEditAsksTheListForTheRightToRestore(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo asks each with and without TLS, and the verb by which
-// probes ask.
+// TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo sends a request to each with and without TLS, and runs
+// the verb that probes use.
 func TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo(t *testing.T) {
 	files := tlsfiles.Config(certificates.In(stack.certificates))
 	ports := map[string]string{

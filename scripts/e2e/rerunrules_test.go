@@ -59,7 +59,7 @@ func TestRerunConfirmOfOneTestKeepsTheOther(t *testing.T) {
 	expectProfile("[971511=18 971512=400]")
 }
 
-// TestRerunConfirmFromAnOldPage confirms while values arrive.
+// TestRerunConfirmFromAnOldPage checks that a confirm is refused when values arrived after the page was loaded.
 func TestRerunConfirmFromAnOldPage(t *testing.T) {
 	t.Parallel()
 	const id = 97152
@@ -126,7 +126,8 @@ func TestRerunAutoNamesWhatItDidNotJudge(t *testing.T) {
 	}
 }
 
-// TestRerunInstrumentMayNotDecide calls all operations with a token that has no session type.
+// TestRerunInstrumentMayNotDecide calls all operations with an instrument's token, which has no session type. It may
+// deliver and read values, but not request, confirm or abort.
 func TestRerunInstrumentMayNotDecide(t *testing.T) {
 	t.Parallel()
 	const id = 97155
@@ -156,7 +157,7 @@ func TestRerunInstrumentMayNotDecide(t *testing.T) {
 	expectStored(t, id, 4, "1:1=6.1")
 }
 
-// TestRerunOfADismissedReport refuses everything but the abort.
+// TestRerunOfADismissedReport checks that every operation except the abort is refused.
 func TestRerunOfADismissedReport(t *testing.T) {
 	t.Parallel()
 	const id = 97156

@@ -67,7 +67,8 @@ func strange(token string) []string {
 	return all
 }
 
-// The test sends strange requests to both listeners, while all messages of libraries are logged.
+// The test sends strange requests to both listeners while all messages of libraries are logged. No canary may be in the
+// log.
 func TestLogContainsNothingThatACallerSent(t *testing.T) {
 	logs, err := os.Create(filepath.Join(t.TempDir(), "gateway.log"))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The test draws random sequences of calls of three laboratories, which start and end.
+// The test draws random sequences of calls of three laboratories. Each must find a free slot whatever the others use.
 func TestNoLaboratoryTakesTheSlotsOfOthers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

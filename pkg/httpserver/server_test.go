@@ -76,7 +76,8 @@ func TestHealthReflectsTheDependency(t *testing.T) {
 	})
 }
 
-// The dependency needs 5 s for every response.
+// A dependency that needs 5 s for every response must become ready at its first probe. Later probes of 5 s count as
+// failures.
 func TestFirstProbeOfADependencyMayTakeLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

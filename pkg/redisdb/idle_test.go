@@ -17,8 +17,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// Servers and firewalls close idle connections. Over TLS the client does not notice this before its next command, which
-// the queue does not repeat. All times in this test are a hundredth of the real ones.
+// A command after a closed idle connection must succeed. Over TLS the client does not notice the closing before its
+// next command, which the queue does not repeat. All times in this test are a hundredth of the real ones.
 func TestAClosedIdleConnectionFailsNoCommand(t *testing.T) {
 	t.Parallel()
 	ca := certificates.Made(t, "ca")

@@ -91,7 +91,7 @@ func TestSelectWithoutAMatchingBand(t *testing.T) {
 	}
 }
 
-// Without this rule, the band for all ages applies: bilirubin 19 of a newborn is compared with the range of adults.
+// Without this rule, a newborn's bilirubin of 19 is compared with the range of adults.
 func TestUnknownAgeBesideAgeBandsSelectsNoBand(t *testing.T) {
 	t.Parallel()
 	newborn := []clinical.Band{

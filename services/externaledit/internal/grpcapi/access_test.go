@@ -215,7 +215,8 @@ func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 	}
 }
 
-// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches. A user's stream continues.
+// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches. The holder's stream must end, and
+// a user's stream must continue.
 func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -238,7 +239,8 @@ func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 	}
 }
 
-// TestATokenThatExpiredBeforeItsSessionIsToBeReplaced covers a session that continues with a newer token.
+// TestATokenThatExpiredBeforeItsSessionIsToBeReplaced covers a session that continues with a newer token. Calls with
+// the expired token must get Unauthenticated, so that the client replaces it.
 func TestATokenThatExpiredBeforeItsSessionIsToBeReplaced(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -286,7 +288,8 @@ func TestAReferringDoctorSeesReportsOfOwnBillsAlone(t *testing.T) {
 	}
 }
 
-// TestADoctorHoldsASession uses doctor 301 and lab user 301, who is another person.
+// TestADoctorHoldsASession checks that doctor 301 can open a session and gets its token, but lab user 301, who is
+// another person, does not.
 func TestADoctorHoldsASession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -213,7 +213,7 @@ func steps(w rerun.Writes) (all []rerun.Writes) {
 }
 
 // TestADeathBetweenDocumentsIsRepaired aborts every operation before each write to the document store, and before the
-// tasks after a commit.
+// tasks after a commit. The sweep must repair each crash.
 func TestADeathBetweenDocumentsIsRepaired(t *testing.T) {
 	t.Parallel()
 	for name, p := range plays {

@@ -333,7 +333,7 @@ func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 }
 
 // TestASwitchBeforeTheFirstTopicIsNotLost switches a type off after a first subscription has read the preferences and
-// before it stores a topic.
+// before it stores a topic. The type must be off afterwards.
 func TestASwitchBeforeTheFirstTopicIsNotLost(t *testing.T) {
 	t.Parallel()
 	p := newProvider()

@@ -149,7 +149,7 @@ func TestTheTwentyFirstDeviceReplacesTheOneSeenLongestAgo(t *testing.T) {
 	}
 }
 
-// A change of preferences subscribes every device again. It does not show which of them are in use.
+// A change of preferences subscribes every device again, but must not count as use of a device.
 func TestAChangeOfPreferencesMakesNoDeviceOlder(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)

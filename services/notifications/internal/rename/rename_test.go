@@ -293,7 +293,8 @@ func TestARefusedOrUnknownDeviceDelaysNoOther(t *testing.T) {
 	}
 }
 
-// TestACrashLosesNoName aborts a pass before each of its statements and after each commit.
+// TestACrashLosesNoName aborts a pass before each of its statements and after each commit. The device must still get
+// messages, and the stored names must agree with the provider's.
 func TestACrashLosesNoName(t *testing.T) {
 	t.Parallel()
 	var f *fixture

@@ -212,7 +212,7 @@ func TestAPushThatAnOperatorPausesWaitsHere(t *testing.T) {
 	}
 }
 
-// TestAPushOfATypeThatWasSwitchedOffIsNotSent switches the type off while the push waits.
+// TestAPushOfATypeThatWasSwitchedOffIsNotSent switches the type off while the push waits. It must not be sent.
 func TestAPushOfATypeThatWasSwitchedOffIsNotSent(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -247,7 +247,7 @@ func TestAPushOfBeforePushesWereOffWaits(t *testing.T) {
 }
 
 // TestANoticeThatAReceiverReadKeepsItsText makes each kind of receiver read a notice before it is withdrawn. One of
-// them marks it unread again.
+// them marks it unread again. Its text must stay.
 func TestANoticeThatAReceiverReadKeepsItsText(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -269,7 +269,7 @@ func TestANoticeThatAReceiverReadKeepsItsText(t *testing.T) {
 }
 
 // TestARepetitionGetsTheFirstAnswer reads the notice between two withdrawals. Later, it withdraws a called notice as
-// wrong.
+// wrong. Each repetition must get the first answer.
 func TestARepetitionGetsTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	f := open(t)

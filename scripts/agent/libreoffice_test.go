@@ -157,7 +157,7 @@ func TestLibreOfficeLeavesCommentsOut(t *testing.T) {
 	}
 }
 
-// When an author saves in LibreOffice, the document keeps the report's id.
+// The test checks that the document keeps the report's id when an author saves it in LibreOffice.
 func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
 	l, dir := realLibreOffice(t), t.TempDir()
 	plain := wordDocument(t, textRun("Befund"))
@@ -184,7 +184,7 @@ func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
 	}
 }
 
-// A real conversion takes longer than the limit. All its processes end, and the next conversion works.
+// A real conversion takes longer than the limit. All its processes must end, and the next conversion must work.
 func TestLibreOfficeIsEndedAtTheLimit(t *testing.T) {
 	l := realLibreOffice(t)
 	root := t.TempDir()

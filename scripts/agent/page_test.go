@@ -26,7 +26,8 @@ func (u *user) opensOnThePage(path string) {
 	u.hospital.sessions[page.EditID].unused = true
 }
 
-// TestThePagesCommandContinuesThePagesSession runs the command that the page shows, which has no --template.
+// TestThePagesCommandContinuesThePagesSession runs the command that the page shows, which has no --template. It must
+// continue the page's session.
 func TestThePagesCommandContinuesThePagesSession(t *testing.T) {
 	story(t, func(t *testing.T, h *hospital, u *user) {
 		u.platform = choice{h}

@@ -167,7 +167,8 @@ func documents(t *testing.T) (application, release map[string]any, kustomization
 	return application, release, kustomizations, external, trial
 }
 
-// TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux renders the values of docs/gitops.md.
+// TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux renders the values of docs/gitops.md: no object may wait for one
+// that is created later.
 func TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux(t *testing.T) {
 	t.Parallel()
 	application, release, kustomizations, external, _ := documents(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo sends a request to each with and without TLS, and runs
-// the verb that probes use.
+// TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo checks that each accepts requests with TLS and refuses
+// them without, and that the verb that probes use works.
 func TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo(t *testing.T) {
 	files := tlsfiles.Config(certificates.In(stack.certificates))
 	ports := map[string]string{

@@ -23,7 +23,8 @@ func newProfile(t *testing.T, id int) {
 		id, own, bilirubin, sgpt))
 }
 
-// TestRerunConfirmOfOneTestKeepsTheOther confirms one parameter of a profile whose tests have the same index.
+// TestRerunConfirmOfOneTestKeepsTheOther confirms one parameter of a profile whose tests have the same index. The other
+// test must keep its value.
 func TestRerunConfirmOfOneTestKeepsTheOther(t *testing.T) {
 	t.Parallel()
 	const id = 97151
@@ -95,7 +96,8 @@ func TestRerunConfirmFromAnOldPage(t *testing.T) {
 	}
 }
 
-// TestRerunRepeatedMessageChangesNothing repeats the messages of two analysers, also after a confirm.
+// TestRerunRepeatedMessageChangesNothing repeats the messages of two analysers, also after a confirm. Nothing may
+// change.
 func TestRerunRepeatedMessageChangesNothing(t *testing.T) {
 	t.Parallel()
 	const id = 97153

@@ -46,7 +46,8 @@ func blocks(t *testing.T) []block {
 	return all
 }
 
-// TestTheCommandsOfTheREADMEsDoWhatTheySay runs every block, in an order that depends on the seed.
+// TestTheCommandsOfTheREADMEsDoWhatTheySay runs every block, in an order that depends on the seed, and compares its
+// output with its comments.
 func TestTheCommandsOfTheREADMEsDoWhatTheySay(t *testing.T) {
 	all := blocks(t)
 	seed := uint64(12)

@@ -26,7 +26,7 @@ type cell struct {
 	object                 owner
 }
 
-// TestPeople sends every cell of people.txt to the public listener.
+// TestPeople sends every cell of people.txt to the public listener, and compares the response with the cell.
 func TestPeople(t *testing.T) {
 	rows, columns, err := peopleTable()
 	if err != nil {

@@ -87,7 +87,6 @@ type received struct {
 	err   error
 }
 
-// handleStream adds the path of s to the mux.
 func (m *Mux) handleStream(s Stream, c grpc.ClientConnInterface) error {
 	return m.HandlePath(s.Method, s.Path, func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		ctx, cancel := context.WithCancel(r.Context())

@@ -53,8 +53,8 @@ type state struct {
 	reason   string // of the last failure; empty if its text may contain anything
 }
 
-// Reason is an error whose text may be shown to every reader of /health: it contains no data of a request or row and no
-// secret.
+// Reason is an error whose text may be shown to every reader of /health: it must contain no secret and no data of a
+// request or row.
 type Reason interface {
 	error
 	Reason() string

@@ -22,7 +22,7 @@ import (
 
 const lease = time.Minute
 
-// told is work that counts its executions and returns their number.
+// told counts the executions of its method work, which returns their number.
 type told struct{ times atomic.Int32 }
 
 func (w *told) work() ([]byte, error) { return []byte{byte(w.times.Add(1))}, nil }

@@ -10,7 +10,6 @@ export function element(name, className, ...content) {
   return e;
 }
 
-// link creates an anchor.
 export function link(href, text, className = "") {
   const a = element("a", className, text);
   a.href = href;

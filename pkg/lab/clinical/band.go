@@ -53,7 +53,7 @@ func Select(bands []Band, p Patient) (band *Band, ok bool) {
 	return man, man.Reference.sameCritical(&woman.Reference) && man.Reference.Normal.equal(woman.Reference.Normal)
 }
 
-// selectFor returns the band for a known gender.
+// selectFor is Select for a known gender.
 func selectFor(bands []Band, gender byte, born births, on time.Time) (band *Band, ok bool) {
 	for i := range bands {
 		b := &bands[i]
@@ -104,7 +104,7 @@ func day(t time.Time) time.Time {
 // births is the range of possible birth dates, both inclusive. The zero value means that nothing is known.
 type births struct{ first, last time.Time }
 
-// maxYears is the highest age that is believed; the oldest person on record reached 122.
+// maxYears is the highest plausible age; the oldest person on record reached 122.
 const maxYears = 125
 
 // birthOf returns the possible birth dates: one day for a recorded birth date, and for a recorded age the birth dates

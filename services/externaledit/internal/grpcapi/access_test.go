@@ -59,7 +59,7 @@ func (w watched) Watch(_ context.Context, _ authn.LabScope, _ int64, _ string, s
 	return w(send)
 }
 
-// desk is a server over test stores with a session of report 7001, whose bill belongs to doctor 301.
+// desk is a server with test stores with a session of report 7001, whose bill belongs to doctor 301.
 type desk struct {
 	*Server
 	t       *testing.T

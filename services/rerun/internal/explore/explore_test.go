@@ -21,7 +21,7 @@ import (
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// world is one report with its documents, and what the callout service was told.
+// world is one report with its documents, and the announcements that the callout service received.
 type world struct {
 	facts    rerun.Facts
 	records  []rerun.Record

@@ -21,7 +21,6 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// act is an operation on a report.
 type act func(t *testing.T, c storetest.Cases, report int64) error
 
 func ask(indices ...int) act {

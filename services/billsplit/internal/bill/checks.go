@@ -45,7 +45,7 @@ func FailureTypes() []string {
 type Failure struct {
 	Type    string
 	Message string
-	Label   string // for a guarded table: what its rows are, and what to do
+	Label   string // for a guarded table: meaning of its rows, and the next step for the user
 	// Blocking is set in a warning if the check would stop an execution.
 	Blocking bool
 }

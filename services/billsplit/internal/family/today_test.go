@@ -126,7 +126,7 @@ func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 	}
 }
 
-// TestTheListIsOfTheLoginsSight checks that each login gets the bills that it sees, page by page.
+// TestTheListIsOfTheLoginsSight checks that each login gets only the bills that it may see, page by page.
 func TestTheListIsOfTheLoginsSight(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())

@@ -106,7 +106,6 @@ func TestLibreOfficeShowsTheFinalView(t *testing.T) {
 	}
 }
 
-// withComment adds a comment to a document.
 func withComment(t *testing.T, document string) string {
 	t.Helper()
 	r, err := zip.NewReader(strings.NewReader(document), int64(len(document)))

@@ -26,7 +26,6 @@ var (
 	errSlots = errors.New("too many conversions are under way: end LibreOffice (soffice) in the list of running programs")
 )
 
-// userSlots returns the slots of the current user.
 func userSlots() (slots, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

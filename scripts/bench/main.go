@@ -31,7 +31,6 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/volume"
 )
 
-// benchmark is a named benchmark.
 type benchmark struct {
 	name string
 	run  func(context.Context, *report.Report) error

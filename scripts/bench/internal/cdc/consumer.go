@@ -36,7 +36,7 @@ func (b *bench) consumers(ctx context.Context) error {
 	return nil
 }
 
-// reset deletes what earlier runs wrote and committed.
+// reset deletes the data that earlier runs wrote, and their committed offsets.
 func (b *bench) reset(ctx context.Context, group string) error {
 	if err := b.broker.forget(ctx, group); err != nil {
 		return err

@@ -183,5 +183,5 @@ func (b *bench) inTurn(measure func(s *side, round int) error) error {
 	return nil
 }
 
-// series holds the figures of each side.
+// series holds the measured figures of each side, one per round.
 type series map[*side][]float64

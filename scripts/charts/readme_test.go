@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readmeOf returns the text of a chart's README.md: what it installs, how, and its values with defaults and meanings,
-// taken from the comments of values.yaml. Rows in shared are left out.
+// readmeOf returns the text of a chart's README.md: its content, its installation, and its values with defaults and
+// meanings, taken from the comments of values.yaml. Rows in shared are left out.
 func readmeOf(t *testing.T, name string, shared []string) string {
 	t.Helper()
 	meta := load(t, name).Metadata

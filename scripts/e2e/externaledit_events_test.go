@@ -19,7 +19,7 @@ type event struct {
 	data     map[string]any
 }
 
-// eventStream reads events in the background.
+// eventStream receives the events of a stream in the background.
 type eventStream struct {
 	t      *testing.T
 	events chan event

@@ -25,7 +25,7 @@ func hospitalReceiverAnswersLate(t *testing.T) {
 		first := len(ids) == 1
 		mu.Unlock()
 		if first {
-			<-r.Context().Done() // waits until the queue has given up
+			<-r.Context().Done() // waits until the queue cancels the request
 		}
 		w.WriteHeader(http.StatusOK)
 	}))

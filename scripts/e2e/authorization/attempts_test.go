@@ -214,8 +214,8 @@ func jobID(body string) string {
 	return id
 }
 
-// namesWorld is the state in which the attempts are made. theirs has the names of laboratory 12 that are not in the
-// rows of the fixture.
+// namesWorld is the state in which the attempts are made. theirs contains the names of laboratory 12 that are not in
+// the rows of the fixture.
 type namesWorld struct {
 	theirs map[string]string
 	db     *sql.DB

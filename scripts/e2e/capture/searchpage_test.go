@@ -12,7 +12,6 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// tab is a browser tab with a page of the platform.
 type tab struct{ *browser.Page }
 
 func openTab(t *testing.T, session, address string) tab {

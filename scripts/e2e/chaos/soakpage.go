@@ -26,7 +26,6 @@ const (
 	shownMedian float64 = 1.25
 )
 
-// soakFigures are the figures of a soak on the page.
 type soakFigures struct {
 	figures
 	Patients, Samples int

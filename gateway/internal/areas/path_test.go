@@ -76,7 +76,7 @@ func TestABodyOfAnotherCodingOrTypeIsRefused(t *testing.T) {
 		{"", "application/json", "[]", 200},
 		{"identity", "application/json; charset=utf-8", "[]", 200},
 		{"", "", "[]", 200},
-		{"", "application/x-www-form-urlencoded", "[]", 200}, // as curl sends it
+		{"", "application/x-www-form-urlencoded", "[]", 200}, // curl's default content type
 		{"", "text/plain", "[]", 200},
 		{"", "application/vnd.lab+json", "[]", 200},
 		{"gzip", "application/json", "[]", 415},

@@ -106,7 +106,7 @@ function begin(requested, view, list) {
   if (subject) {
     forget(subject);
     disown(subject);
-    if (subject.test !== requested.test || subject.report !== requested.report) { // a sample of another patient
+    if (subject.test !== requested.test || subject.report !== requested.report) { // the next sample may be another patient's
       $("wbc").value = "";
       $("corrected-already").checked = false;
     }

@@ -8,7 +8,7 @@ import { chip } from "../cell-counter/view.js";
 
 const base = "/api-v3/cell-counter-mappings/";
 const request = (path, body, options) => send(base + path, body, options);
-const modifiers = ["Shift", "Control", "Alt", "AltGraph", "Meta"]; // no press of their own
+const modifiers = ["Shift", "Control", "Alt", "AltGraph", "Meta"]; // modifier keys alone count nothing
 const $ = (id) => document.getElementById(id);
 let test = null; // {id, lab, may, own, target, hasDefaults} of the test that is shown
 let rows = []; // {index, order, name, key, cell, apart, saved, note, tr} of each parameter; saved is {key, cell} or null

@@ -3,7 +3,7 @@
 import { request, element, link } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
 
-const pauseMs = 150; // between the last keystroke and the request
+const pauseMs = 150; // pause between the last keystroke and the request
 const pageSize = 10;
 
 const $ = (id) => document.getElementById(id);

@@ -89,7 +89,7 @@ func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease 
 	defer func() { // also after a panic, and after a claim whose response was lost
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = finish.Run(ending, r.client, []string{key}, own, entry, KeyAge.Milliseconds()).Err() // on error the lease ends it
+		_ = finish.Run(ending, r.client, []string{key}, own, entry, KeyAge.Milliseconds()).Err() // on error the lease expires
 	}()
 	if err == nil {
 		err = r.count(ctx, lab, request)

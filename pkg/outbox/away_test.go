@@ -34,7 +34,7 @@ func TestUnavailableReceiverIsProbedByOneRowOnceAMinute(t *testing.T) {
 	for i := range 30 {
 		b.add(fmt.Sprint("r:", i), fmt.Sprint(i))
 	}
-	for range 600 { // ten minutes
+	for range 600 { // for ten minutes
 		b.runOnce()
 		b.clock.move(time.Second)
 	}

@@ -2,7 +2,7 @@
 // The module needs no page and also runs in Node.js.
 
 const silentMs = 40000; // the connection counts as lost after this time without a byte; the server sends a comment every 15 s
-const shortestPauseMs = 1000, longestPauseMs = 5000; // between two connection attempts
+const shortestPauseMs = 1000, longestPauseMs = 5000; // pause between two connection attempts
 const longestWaitSeconds = 30; // upper limit of Retry-After
 
 // follow reads the events of path until the returned function is called. It calls these functions if they are set: on.check(signal) for

@@ -30,7 +30,7 @@ func TestAClosedIdleConnectionFailsNoCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(link.Close)
-	link.CloseIdle(600 * time.Millisecond) // a load balancer after a minute
+	link.CloseIdle(600 * time.Millisecond) // as a load balancer does after a minute
 	link.Serve("127.0.0.1:" + strconv.Itoa(port))
 	options := redisdb.Options(redisdb.Config{Host: "127.0.0.1", Port: link.Port(), ConnectionType: "standalone",
 		TLS: tlsfiles.Client{Enabled: true, CA: files.CA, Cert: files.Cert, Key: files.Key}})

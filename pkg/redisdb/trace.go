@@ -82,7 +82,7 @@ func (t tracing) start(
 		trace.WithAttributes(semconv.DBSystemNameRedis, semconv.DBOperationName(operation)),
 		trace.WithAttributes(t.server...), trace.WithAttributes(more...))
 	return ctx, func(err error) { //nolint:spancheck // see above
-		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "NOSCRIPT") { // EVAL follows NOSCRIPT
+		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "NOSCRIPT") { // EVAL follows after NOSCRIPT
 			span.SetStatus(codes.Error, "") // the text of an error may quote values
 			span.SetAttributes(semconv.ErrorTypeKey.String(fmt.Sprintf("%T", err)))
 		}

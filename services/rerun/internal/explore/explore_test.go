@@ -107,7 +107,7 @@ func (w *world) apply(c rerun.Change) {
 	}
 	if c.Announce != nil {
 		w.facts.Unconfirmed = c.Announce.Unconfirmed
-		if c.Announce.AsOf.After(w.known.AsOf) { // like the callout service
+		if c.Announce.AsOf.After(w.known.AsOf) { // as the callout service does
 			w.known = *c.Announce
 		}
 	}

@@ -160,7 +160,7 @@ func TestOldBillsAreDividedByTheirHead(t *testing.T) {
 	tests := map[string]struct {
 		head    bill.Amounts
 		moved   []bill.Row
-		total   bill.Paise // of the new bill
+		total   bill.Paise // total of the new bill
 		limited bool
 	}{
 		"tests that cost more than the bill": {bill.Amounts{Total: 10_000}, one(12_000), 10_000, true},

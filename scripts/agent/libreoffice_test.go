@@ -78,7 +78,7 @@ func characters(t *testing.T, pdf []byte) string {
 		rest = rest[at+len("stream\n"):]
 		inflater, err := zlib.NewReader(bytes.NewReader(rest))
 		if err != nil {
-			continue // not compressed
+			continue // the stream is not compressed
 		}
 		text, _ := io.ReadAll(inflater) // fails at the end, because more data follows the stream
 		if bytes.Contains(text, []byte("beginbfchar")) {

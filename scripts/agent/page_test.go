@@ -100,7 +100,7 @@ func TestOnlyTheAuthorsSessionIsOwn(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"id": 4, "word_file_path": "t.docx", "auth_token": "t", "is_active": 1}`: true,
 		`{"id": 4, "word_file_path": "t.docx", "auth_token": "", "is_active": 1}`:  false,
-		"": false, // 404
+		"": false, // responds 404
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if body == "" || r.URL.Path != prefix+"/7001" {

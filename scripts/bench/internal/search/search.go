@@ -64,7 +64,7 @@ func chosen(quick bool) sizes {
 
 const (
 	ratePerSecond = 200
-	callers       = 16   // at full load
+	callers       = 16   // concurrent callers at full load
 	lap           = 4096 // number of different searches, which repeat
 	pageSize      = 10   // the service's default
 )

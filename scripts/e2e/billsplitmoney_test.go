@@ -166,7 +166,7 @@ func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 		}
 		execSQL(t, "UPDATE billing SET orgId_id = 45, source = 'Org Pay', userDetailsId_id = 501 WHERE id = ?", id)
 	}
-	execSQL(t, "UPDATE billing SET docId_id = 301 WHERE id = ?", id) // another change
+	execSQL(t, "UPDATE billing SET docId_id = 301 WHERE id = ?", id) // does not prevent the merge
 	if got := merge(); got.status != http.StatusOK {
 		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}

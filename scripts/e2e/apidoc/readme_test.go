@@ -26,7 +26,7 @@ func blocks(t *testing.T) []block {
 	}
 	var all []block
 	for _, readme := range append(readmes, filepath.Join(root, "gateway/README.md"), filepath.Join(root, "README.md")) {
-		if !strings.HasSuffix(readme, os.Getenv("LAB_TEST_README")) { // make test SERVICE=rerun
+		if !strings.HasSuffix(readme, os.Getenv("LAB_TEST_README")) { // set by make test SERVICE=rerun
 			continue
 		}
 		text, err := os.ReadFile(readme)

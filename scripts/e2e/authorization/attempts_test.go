@@ -19,7 +19,7 @@ import (
 type attempt struct {
 	name, method, path, body string
 
-	key      string // Idempotency-Key
+	key      string // value of Idempotency-Key
 	as       string // login; empty: l2, a lab user of laboratory 13 with every permission
 	state    string // query of rows of laboratory 12 that must not change
 	pipeline bool

@@ -163,7 +163,7 @@ func TestNoNameReachesAnotherLaboratory(t *testing.T) {
 			})
 		}
 	}
-	if status, body := w.send(t, post(rerun+"{n}/abort", "")); status != http.StatusOK { // for other tests
+	if status, body := w.send(t, post(rerun+"{n}/abort", "")); status != http.StatusOK { // restores state for other tests
 		t.Errorf("abort the rerun: %d %s", status, body)
 	}
 }

@@ -22,7 +22,7 @@ import (
 type cell struct {
 	operation, path, login string
 	letters                string // expected result for one owner, or for all owners in a list
-	owner                  int    // -1: a list
+	owner                  int    // -1: the response is a list
 	object                 owner
 }
 

@@ -79,7 +79,7 @@ func TestALostPlaceMendsItself(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, func() {
-			rest(3 * time.Second) // as above
+			rest(3 * time.Second) // the connectors write the gap into the topics
 			moveToTheEnd(t)
 			if err := platform.Start("cdc", nil); err != nil {
 				t.Fatal(err)

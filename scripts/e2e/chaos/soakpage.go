@@ -29,7 +29,7 @@ const (
 type soakFigures struct {
 	figures
 	Patients, Samples int
-	Window            float64 // minutes
+	Window            float64 // length in minutes
 	Floors            string
 	Levels, Grown     []growth           // rising figures, and the data of all engines
 	Operations        []operationFigures // operations that became slower by shownMedian

@@ -10,7 +10,7 @@ const since = (claim) => minute(new Date(claim.since));
 export const describe = (claim) => (!claim ? "" : claim.mine ? `You are calling since ${since(claim)}.` : `${claim.name} is calling since ${since(claim)}.`);
 export const action = (claim) => (!claim ? "I am calling" : claim.mine ? "I am not calling" : "Take over");
 
-// change claims the result, gives up the user's own claim, or, after confirmation, takes over another person's. It returns the claim
+// change claims the result, gives up the user's own claim, or, after confirmation, replaces another person's. It returns the claim
 // afterwards.
 export async function change(item, now) {
   const held = current(item, now);

@@ -60,7 +60,7 @@ type Reason interface {
 	Reason() string
 }
 
-// NewHealth returns a Health that is not ready until each check has succeeded once.
+// NewHealth returns a Health that becomes ready once each check has succeeded.
 func NewHealth(log *slog.Logger, checks ...Check) *Health {
 	return &Health{checks: checks, log: log, states: make([]state, len(checks)), notes: map[string]string{}}
 }

@@ -27,7 +27,7 @@ export function endQuestion() {
 // chooseOne returns the entry that a printed number means. entries(match) returns the entries of a match; equal entries have equal keys.
 // The user has to choose, by the patient of each entry, unless there is one entry and one patient. It throws an Error with a message for
 // the user if nothing is found, and an AbortError if the user types another number meanwhile or chooses none. On a platform without search,
-// the number is read as an id, and the page says so.
+// the number is read as an id, which the page states.
 export async function chooseOne(typed, place, what, entries) {
   endQuestion();
   const mine = asked;

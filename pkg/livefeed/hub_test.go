@@ -85,7 +85,7 @@ func TestStopReturnsAtOnceWhileTheCacheHangs(t *testing.T) {
 	}
 }
 
-// In each round the last reader leaves while the next one joins. The new reader must get every message.
+// In each round a reader joins and leaves again. Afterwards a new reader must get a message.
 func TestJoiningAndLeavingReadersLoseNoMessage(t *testing.T) {
 	t.Parallel()
 	hub, _, client := linkedHub(t)

@@ -18,7 +18,7 @@ import (
 // replica must deliver.
 func TestMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
 	t.Parallel()
-	sessionTimeout := 4 * time.Second // 4 s; with LAB_LONG_TESTS 0, which means the services' timeout
+	sessionTimeout := 4 * time.Second // LAB_LONG_TESTS sets 0, the services' timeout
 	if os.Getenv("LAB_LONG_TESTS") != "" {
 		sessionTimeout = 0
 	}

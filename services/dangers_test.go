@@ -11,8 +11,8 @@ import (
 
 var declared = regexp.MustCompile("`env:\"([A-Z_]+)\"[^`]* danger:\"[^`]*`")
 
-// TestThePageOfSecurityHasEveryDangerousSetting looks for settings whose tag declares a dangerous value, in all
-// services.
+// TestThePageOfSecurityHasEveryDangerousSetting checks that the security page lists each setting, of all services,
+// whose tag declares a dangerous value.
 func TestThePageOfSecurityHasEveryDangerousSetting(t *testing.T) {
 	t.Parallel()
 	_, section, _ := strings.Cut(read(t, "docs", "security.md"), "## Dangerous defaults")

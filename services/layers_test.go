@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What a folder imports beyond the rule belongs to one of these layers; the rule names no folder as an exception.
+// The files of the rule domain-is-pure are selected by layers only: no service's folder is an exception.
 func TestTheLayersHaveNoExceptions(t *testing.T) {
 	t.Parallel()
 	var linter struct {

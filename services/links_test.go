@@ -21,7 +21,7 @@ var (
 // documents returns the paths of all Markdown files of the repository.
 func documents(t *testing.T) []string { return files(t, ".md") }
 
-// files returns the paths of all files of the repository whose names end so.
+// files returns the paths of all files of the repository whose names have this ending.
 func files(t *testing.T, ending string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -63,7 +63,7 @@ func TestLinksBetweenDocumentsLeadToAFileAndAHeading(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a heading of the text has the anchor that GitHub gives it.
+// hasHeading reports whether a heading of the text has this anchor on GitHub.
 func hasHeading(text, anchor string) bool {
 	for _, found := range heading.FindAllStringSubmatch(text, -1) {
 		name := unnamed.ReplaceAllString(strings.ToLower(found[1]), "")
@@ -74,7 +74,7 @@ func hasHeading(text, anchor string) bool {
 	return false
 }
 
-// TestTestsThatDocumentsNameExist wants each name, or a test that begins so.
+// TestTestsThatDocumentsNameExist checks that each test name in a document is a test's name or its beginning.
 func TestTestsThatDocumentsNameExist(t *testing.T) {
 	t.Parallel()
 	var names []string

@@ -20,7 +20,7 @@ func read(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// printed returns the variables that the service prints, as its own test has committed them.
+// printed returns the variables in the service's golden file of settings.
 func printed(t *testing.T, s services.Service) (variables []string) {
 	t.Helper()
 	for line := range strings.Lines(read(t, s.Folder(), "internal/app/testdata/print-config.txt")) {
@@ -29,7 +29,7 @@ func printed(t *testing.T, s services.Service) (variables []string) {
 	return variables
 }
 
-// settings returns the variables that the service prints, and of those the ones that not every service has.
+// settings returns the variables that the service prints, and those of them that only some services have.
 func settings(t *testing.T, s services.Service) (all, own []string) {
 	t.Helper()
 	count := map[string]int{}
@@ -38,7 +38,7 @@ func settings(t *testing.T, s services.Service) (all, own []string) {
 			count[strings.TrimPrefix(v, other.Prefix+"_")]++
 		}
 	}
-	const shared = 6 // what so many services have is described once, in docs/operations.md
+	const shared = 6 // variables of at least so many services are described once, in docs/operations.md
 	all = printed(t, s)
 	for _, v := range all {
 		if count[strings.TrimPrefix(v, s.Prefix+"_")] < shared && !encryption.MatchString(v) {
@@ -51,12 +51,12 @@ func settings(t *testing.T, s services.Service) (all, own []string) {
 var (
 	quoted   = regexp.MustCompile("`([^`\n]+)`")
 	variable = regexp.MustCompile(`^[A-Z0-9_]+$`)
-	// encryption are settings of connections, which docs/security.md describes.
+	// encryption lists settings of encrypted connections, which docs/security.md describes.
 	encryption = regexp.MustCompile(`_TLS(_CA|_CERT|_KEY)?$`)
 )
 
-// names returns what a README calls its settings: `A_B`, `A_B/C`, `_C` or `…_C` for the last part of a name, `A_…` or
-// `A_*` for all that begin so.
+// names returns the forms in which a README may name a setting: `A_B`, `A_B/C`, `_C` or `…_C` for the last part of a
+// name, `A_…` or `A_*` for all names that begin with A_.
 func names(readme string) (list []string) {
 	for _, found := range quoted.FindAllStringSubmatch(readme, -1) {
 		list = append(list, strings.Split(found[1], "/")...)
@@ -106,7 +106,8 @@ func firstCells(readme string) (cells []string) {
 
 var parameter = regexp.MustCompile(`\{[^}]*\}|<\w+>`)
 
-// TestTheREADMEsNameEveryPath wants each path, or the end of it behind one that is named, like `/{id}/events`.
+// TestTheREADMEsNameEveryPath checks that each README names every path of its service, completely or by its end, such
+// as `/{id}/events` after the path before it.
 func TestTheREADMEsNameEveryPath(t *testing.T) {
 	t.Parallel()
 	routes := strings.Split(strings.TrimSpace(read(t, "gateway/internal/areas/testdata/routes.golden")), "\n")
@@ -117,7 +118,7 @@ func TestTheREADMEsNameEveryPath(t *testing.T) {
 			if !strings.HasPrefix(fields[2], "/lab."+s.Name+".v1.") || slices.ContainsFunc(routes, func(other string) bool {
 				return other == fields[0]+" "+strings.TrimPrefix(fields[1], "/api-v3")+" "+fields[2]
 			}) {
-				continue // of another service, or the second name of a path
+				continue // a path of another service, or the second name of a path
 			}
 			if !namesPath(readme, parameter.ReplaceAllString(fields[1], "{}")) {
 				t.Errorf("%s/README.md does not name %s %s", s.Folder(), fields[0], fields[1])
@@ -128,7 +129,7 @@ func TestTheREADMEsNameEveryPath(t *testing.T) {
 
 func namesPath(readme, path string) bool {
 	for at := 0; at >= 0; {
-		// It is the whole of what is written: an end is not named by the end of a longer one.
+		// The end must stand alone: the end of a longer path does not name it.
 		if regexp.MustCompile(`[^\w}/-]` + regexp.QuoteMeta(path[at:]) + `[^\w{/-]`).MatchString(readme) {
 			return true
 		}
@@ -147,7 +148,8 @@ func TestTheREADMEsNameEveryTable(t *testing.T) {
 	t.Parallel()
 	for _, s := range services.List() {
 		folder := filepath.Join(root, s.Folder(), "migrations")
-		// A service may own nothing but tables of packages, as the outbox: then it has the package and no files.
+		// A service may have only tables of packages, such as the outbox. It then has the package migrations but no SQL
+		// files.
 		if _, err := os.Stat(filepath.Join(folder, "embed.go")); s.Migrates != (err == nil) {
 			t.Fatalf("%s: services.yaml says migrates: %v, and the package migrations: %v", s.Name, s.Migrates, err)
 		}

@@ -1,5 +1,5 @@
-// Package services is the one list of what is deployed, services.yaml, for tools and tests. The product does not read
-// it.
+// Package services reads services.yaml, the only list of the deployables, for tools and tests. The product does not
+// read it.
 package services
 
 import (
@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Gateway is the name of the one deployable that is no service of an area.
+// Gateway is the name of the only deployable that is not a service of an area.
 const Gateway = "gateway"
 
-// Service is one entry; services.yaml says what its fields mean.
+// Service is one entry of services.yaml, which describes the fields.
 type Service struct {
 	Name          string
 	Area          string
@@ -34,7 +34,7 @@ type Service struct {
 //go:embed services.yaml
 var list []byte
 
-// List returns every deployable, the gateway first. It panics on a list that cannot be read: it is part of the binary.
+// List returns every deployable, the gateway first. It panics if the embedded list is invalid.
 func List() []Service {
 	entries := yaml.NewDecoder(bytes.NewReader(list))
 	entries.KnownFields(true)
@@ -48,7 +48,7 @@ func List() []Service {
 	return all
 }
 
-// Folder is where the service's module is, from the root of the repository.
+// Folder returns the folder of the service's module, relative to the root of the repository.
 func (s Service) Folder() string {
 	if s.Name == Gateway {
 		return s.Name
@@ -56,5 +56,5 @@ func (s Service) Folder() string {
 	return "services/" + s.Name
 }
 
-// Package is the service's main package, from the root of the repository.
+// Package returns the service's main package, relative to the root of the repository.
 func (s Service) Package() string { return "./" + s.Folder() + "/cmd/" + s.Name }

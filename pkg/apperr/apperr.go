@@ -89,7 +89,7 @@ func (e *Error) WithDetails(details string) *Error {
 	return &c
 }
 
-// WithData returns a copy of e with values for programs: data encodes to a JSON object without patient data.
+// WithData returns a copy of e with values for programs: data must encode to a JSON object and contain no patient data.
 func (e *Error) WithData(data any) *Error {
 	c := *e
 	if text, err := json.Marshal(data); err == nil {

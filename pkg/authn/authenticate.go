@@ -41,7 +41,7 @@ type SessionStore interface {
 
 // Credentials holds what a caller presented.
 type Credentials struct {
-	Authorization string // the whole header
+	Authorization string // value of the whole header
 	Cookie        string // the whole header
 	Internal      bool   // x-is-internal-request was sent to the internal listener
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/allocation"
 )
 
-// Only issued texts are credentials, and a text costs memory in proportion to its length.
+// The fuzz test checks that only issued tokens are accepted, and that memory use is proportional to the length of the
+// text.
 func FuzzOnlyIssuedCredentialsCount(f *testing.F) {
 	claims := jwt.MapClaims{"lab_id": 12, "lab_user_id": 77, "exp": now.Add(time.Hour).Unix()}
 	user, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(mobileSecret))

@@ -82,9 +82,8 @@ func (p Principal) IsStaff() bool { return p.SessionType == LabUser || p.Session
 // departmentDoctor is the DocType of a doctor employed by the laboratory.
 const departmentDoctor = 0
 
-// ReferringDoctor returns the doctor's id for a login that sees only its own bills. ok is false for department
-// doctors and for logins of other types; doctors with any other DocType, or without one, are referring
-// doctors.
+// ReferringDoctor returns the id of a referring doctor, who sees only bills of their own: a doctor with any DocType
+// except that of department doctors, or without one. ok is false for all other logins.
 func (p Principal) ReferringDoctor() (doctorID int64, ok bool) {
 	if p.SessionType != Doctor || p.DocType != nil && *p.DocType == departmentDoctor {
 		return 0, false

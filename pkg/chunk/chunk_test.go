@@ -55,7 +55,8 @@ func received(t require, in *chunk.In) []byte {
 
 type require interface{ Fatal(args ...any) }
 
-// Either side may use plain protobuf messages instead of this package.
+// The messages of this package and plain protobuf messages must be interchangeable, because either side may use the
+// latter.
 func TestWireFormatIsThatOfThePlainMessage(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {

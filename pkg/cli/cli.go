@@ -17,7 +17,7 @@ import (
 // Verb is a subcommand of a binary.
 type Verb struct {
 	Name    string
-	Summary string // one line
+	Summary string // description in one line
 	Details string // shown by VERB --help, after the summary
 	Args    string // positional arguments, for the usage line; if empty, the verb accepts none
 	// Flags registers the verb's flags; nil if it has none.

@@ -9,7 +9,7 @@ import (
 
 // dangerTag declares at a setting which of its values are dangerous although they are allowed, and what they mean, as
 // in danger:"open: callers without a credential enqueue tasks". Several values are separated by |; * stands for every
-// value but none, and no value for none.
+// value except the empty one, and an empty entry for the empty value.
 const dangerTag = "danger"
 
 // Dangers returns a sentence for each setting of cfg whose value is declared as dangerous, in the order of the

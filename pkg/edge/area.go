@@ -75,7 +75,6 @@ func (all areas) internalOnly(path string) bool {
 	return suffix != "" && strings.HasSuffix(path, suffix)
 }
 
-// limits are the limits of one request.
 type limits struct {
 	bodyBytes int64
 	// deadline is the time to respond; zero means no limit. For an upload it starts when the last byte has arrived.

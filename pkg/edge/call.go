@@ -87,7 +87,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keepError returns a decoder that stores the error of decode in body.
+// keepError wraps decode so that its error is kept in body.
 func keepError(body io.Reader, decode func(any) error) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		err := decode(v)

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// Requests to areas that are not deployed, what the installation has not configured, and event streams, which last while
+// Requests to areas that are not deployed, requests that need missing settings, and event streams, which last while
 // someone watches, have classes of their own, so that they count neither as errors nor as slow requests.
 func TestRequestsAreCountedByClass(t *testing.T) {
 	t.Parallel()

@@ -173,8 +173,8 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 const notConfigured = "NOT_CONFIGURED"
 
 // class returns the status class for metrics, such as 2xx. Event streams, which last while someone watches, areas that
-// are not deployed, and what is not configured have classes of their own, so that they do not distort latency and error
-// rates.
+// are not deployed and requests that need missing settings have classes of their own, so that they do not distort
+// latency and error rates.
 func (c *call) class() string {
 	switch {
 	case c.status == http.StatusNotImplemented:

@@ -62,7 +62,7 @@ func TestUploadDeadlineStartsWithItsLastByte(t *testing.T) {
 						return nil, err
 					}
 					<-ctx.Done()
-					return nil, status.FromContextError(ctx.Err()).Err() // as gRPC does
+					return nil, status.FromContextError(ctx.Err()).Err() // the error that gRPC returns
 				})
 			},
 		}

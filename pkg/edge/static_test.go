@@ -65,7 +65,7 @@ func TestStaticServesAFolderOfFiles(t *testing.T) {
 	}
 }
 
-// A page is compressed for clients that accept it, and only when that makes it smaller.
+// The test checks that a page is compressed for clients that accept it, unless compression makes it larger.
 func TestStaticCompressesForThoseWhoAcceptIt(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("p { margin: 0 }\n", 100)

@@ -62,9 +62,9 @@ func newOpenStreams() *openStreams {
 
 // enter counts a stream until leave is called; ok is false if the login already has maxStreams open streams.
 func (s *openStreams) enter(r *http.Request) (leave func(), ok bool) {
-	credential := r.Header.Get("Authorization") // a cookie beside it does not count
+	credential := r.Header.Get("Authorization") // a cookie beside the header is ignored
 	if credential == "" {
-		credential = authn.SessionID(r.Header.Get("Cookie")) // nor do other cookies beside the session's
+		credential = authn.SessionID(r.Header.Get("Cookie")) // other cookies are ignored
 	}
 	login := maphash.String(s.seed, credential)
 	s.mu.Lock()
@@ -87,7 +87,6 @@ type received struct {
 	err   error
 }
 
-// handleStream adds the path of s to the mux.
 func (m *Mux) handleStream(s Stream, c grpc.ClientConnInterface) error {
 	return m.HandlePath(s.Method, s.Path, func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		ctx, cancel := context.WithCancel(r.Context())
@@ -226,7 +225,7 @@ func format(e *typev1.Event) []byte {
 	if e.GetEvent() != "" {
 		fmt.Fprintf(&b, "event: %s\n", noLineEnds.Replace(e.GetEvent()))
 	}
-	if e.GetEvent() != "" || e.GetData() != "" { // an id alone has no data line, which would call the page's listeners
+	if e.GetEvent() != "" || e.GetData() != "" { // an id alone gets no data line, so that no listener runs
 		for line := range strings.SplitSeq(lineEnds.Replace(e.GetData()), "\n") {
 			fmt.Fprintf(&b, "data: %s\n", line)
 		}

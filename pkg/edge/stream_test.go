@@ -29,7 +29,7 @@ import (
 type feed struct {
 	events chan *typev1.Event
 	err    error
-	greets bool // the first event of each stream comes at once
+	greets bool // the first event of each stream is sent immediately
 
 	mu     sync.Mutex
 	md     metadata.MD       // guarded by mu
@@ -209,8 +209,8 @@ func TestPanicInAPartialResponseBreaksTheConnection(t *testing.T) {
 	}
 }
 
-// TestOneLoginHasAtMostTwentyStreams: the next one is refused, also with another cookie beside; another login is not, and
-// a closed stream makes room.
+// TestOneLoginHasAtMostTwentyStreams checks that the next stream is refused, even with an additional cookie, that other
+// logins are unaffected, and that closing a stream makes room.
 func TestOneLoginHasAtMostTwentyStreams(t *testing.T) {
 	t.Parallel()
 	f := &feed{events: make(chan *typev1.Event), greets: true}

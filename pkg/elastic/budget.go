@@ -17,7 +17,7 @@ type budget struct {
 
 func newBudget() *budget { return &budget{left: budgetReserve} }
 
-// called adds the share of one call to the budget.
+// called adds one call's share of a retry to the budget.
 func (b *budget) called() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

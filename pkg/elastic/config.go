@@ -112,7 +112,7 @@ func (c *Config) transport() (*http.Transport, error) {
 
 func (c *Config) tls() (*tls.Config, error) {
 	if !strings.HasPrefix(c.URLs[0], "https:") || c.CACert == "" {
-		return nil, nil // the system's configuration
+		return nil, nil // nil means the system's configuration
 	}
 	pem, err := os.ReadFile(c.CACert)
 	if err != nil {

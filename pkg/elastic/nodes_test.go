@@ -131,7 +131,7 @@ func TestAllNodesAreTriedWhenAllHaveFailed(t *testing.T) {
 	}
 }
 
-// When the whole cluster is slow, retries are limited, and a search may use all of its time.
+// While the whole cluster is slow, retries must be limited, and a search may use all of its time.
 func TestSlowClusterGetsFewRetriesAndTheCallersWholeTime(t *testing.T) {
 	t.Parallel()
 	all, client := startMembers(t, 3)

@@ -74,7 +74,7 @@ func (c quietConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Without traffic, a firewall closes the connection, and a call sent at that moment would fail.
+// Pings must keep an idle connection open: a firewall would close it, and a call sent at that moment would fail.
 func TestAnIdleConnectionIsKeptBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,7 @@ func TestEveryMethodListsItsCallers(t *testing.T) {
 	}
 }
 
-// The gateway only forwards calls: the contract lists the service that called it.
+// The gateway only forwards calls, so its calls are admitted by the contract's entry for the service that called it.
 func TestOnlyListedCallersAreAdmitted(t *testing.T) {
 	t.Parallel()
 	client, _, _ := start(t, config())

@@ -144,8 +144,8 @@ func TestWhichMethodsAreRepeatable(t *testing.T) {
 	}
 }
 
-// All users of an organization have its id, and instruments use numbers of messages as keys, so each login needs keys
-// of its own.
+// Each login must have keys of its own: all users of an organization have its id, and instruments use numbers of
+// messages as keys.
 func TestLoginsWithOneNumberHaveKeysOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	h := &counter{}

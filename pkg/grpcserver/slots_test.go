@@ -6,7 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// It draws random sequences of starting and ending calls of three laboratories.
+// The test starts and ends calls of three laboratories in random order. A laboratory without calls must get a slot if
+// one is free.
 func TestNoLaboratoryTakesTheSlotsOfOthers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -73,7 +73,7 @@ func watching(ctx context.Context, t *testing.T, auth *login) (
 	}
 }
 
-// The authenticator's result for the login changes while a stream is open.
+// A stream must end once the authenticator's result for its login changes.
 func TestAStreamEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	asha := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, DepartmentIDs: []int64{4}}

@@ -53,14 +53,14 @@ type state struct {
 	reason   string // of the last failure; empty if its text may contain anything
 }
 
-// Reason is an error whose text may be shown to every reader of /health: it contains no data of a request or row and no
-// secret.
+// Reason is an error whose text may be shown to every reader of /health: it must contain no secret and no data of a
+// request or row.
 type Reason interface {
 	error
 	Reason() string
 }
 
-// NewHealth returns a Health that is not ready until each check has succeeded once.
+// NewHealth returns a Health that becomes ready once each check has succeeded.
 func NewHealth(log *slog.Logger, checks ...Check) *Health {
 	return &Health{checks: checks, log: log, states: make([]state, len(checks)), notes: map[string]string{}}
 }

@@ -25,9 +25,9 @@ func Page(styles string, next http.Handler) http.Handler {
 	}))
 }
 
-// LocalHost refuses requests whose Host is a name of the public internet: a page of such a host could otherwise point
-// its name at this address and read what next serves. Addresses, names without a dot, and names of private zones are
-// served.
+// LocalHost refuses requests whose Host is a name of the public internet. Otherwise a public page could point its host
+// name at this address (DNS rebinding) and read what next serves. Addresses, names without a dot, and names of private
+// zones are accepted.
 func LocalHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocal(r.Host) {

@@ -76,7 +76,8 @@ func TestHealthReflectsTheDependency(t *testing.T) {
 	})
 }
 
-// The dependency needs 5 s for every response.
+// A dependency that needs 5 s for every response must become ready at its first probe. Later probes of 5 s count as
+// failures.
 func TestFirstProbeOfADependencyMayTakeLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 		for t.Context().Err() == nil {
 			response, err := http.Get("http://" + address)
 			if err != nil {
-				continue // not listening yet
+				continue // the server does not listen yet
 			}
 			body, _ := io.ReadAll(response.Body)
 			response.Body.Close()

@@ -154,7 +154,8 @@ func TestKeysBelongToALogin(t *testing.T) {
 	b.requireBills(t, 3)
 }
 
-// During an upgrade a client may repeat a request that version 1.0.0 executed, whose keys belong to the laboratory.
+// The response must be replayed: during an upgrade, a client may repeat a request that version 1.0.0 executed, whose
+// keys belong to the laboratory.
 func TestARequestThatVersion100ExecutedIsReplayed(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
@@ -228,7 +229,7 @@ func TestOnlyOneOfSixteenCallersWithOneKeyExecutes(t *testing.T) {
 	}
 }
 
-// Half of the callers lose their connection after their change and before their commit; the server rolls them back.
+// Half of the callers lose their connection after their change and before their commit. The server must roll them back.
 func TestCallersThatDieBeforeCommitLeaveNothing(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)

@@ -89,7 +89,7 @@ func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease 
 	defer func() { // also after a panic, and after a claim whose response was lost
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = finish.Run(ending, r.client, []string{key}, own, entry, KeyAge.Milliseconds()).Err() // on error the lease ends it
+		_ = finish.Run(ending, r.client, []string{key}, own, entry, KeyAge.Milliseconds()).Err() // on error the lease expires
 	}()
 	if err == nil {
 		err = r.count(ctx, lab, request)
@@ -134,9 +134,9 @@ func (r *Responses) claim(ctx context.Context, key, own string, lease time.Durat
 			before, err = r.client.Get(ctx, key).Result()
 		}
 		switch {
-		case claimed, before == own: // own: the client repeated a command whose response was lost
+		case claimed, before == own: // own entry: the client repeated a command whose response was lost
 			return "", nil
-		case errors.Is(err, redis.Nil): // the other execution has failed since
+		case errors.Is(err, redis.Nil): // the other execution has failed meanwhile
 			continue
 		case ctx.Err() != nil:
 			return "", ErrRunning

@@ -22,7 +22,7 @@ import (
 
 const lease = time.Minute
 
-// told is work that counts its executions and returns their number.
+// told counts the executions of its method work, which returns their number.
 type told struct{ times atomic.Int32 }
 
 func (w *told) work() ([]byte, error) { return []byte{byte(w.times.Add(1))}, nil }
@@ -123,8 +123,8 @@ func TestARequestDoesNotRunBesideItself(t *testing.T) {
 	}
 }
 
-// A process dies while it executes the request. Its entry expires, and what it writes late does not replace the entry
-// of the next execution.
+// A process dies while it executes the request. Its entry must expire, and its late write must not replace the entry of
+// the next execution.
 func TestAnExecutionThatDiedIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
@@ -195,7 +195,7 @@ func TestALoginCannotFillTheCache(t *testing.T) {
 	}
 }
 
-// The service's Redis user has exactly the permissions that docs/security.md lists.
+// All commands must succeed for a Redis user with exactly the permissions that docs/security.md lists.
 func TestTheDocumentedRightsAreEnough(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))

@@ -37,7 +37,7 @@ func UnmarshalReport(data []byte, m proto.Message) (unknown []string, err error)
 // members records the names seen in one object: fields by position, unknown names as text.
 type members struct {
 	known   [4]uint64
-	more    map[int]struct{} // positions above 255
+	more    map[int]struct{} // fields at positions above 255
 	unknown keys
 }
 

@@ -13,8 +13,8 @@ import (
 const firstBuffer = 512 // bytes; enough for most bodies
 
 // Marshal returns the documented JSON of m, without whitespace and with the fields in the order of declaration. An
-// integer beyond ±2^53 is null, and stands as text beside it. Marshal fails on NaN, infinities, text that is not UTF-8,
-// and invalid RawJSON.
+// integer beyond ±2^53 is null, followed by a member with its text. Marshal fails on NaN, infinities, text that is not
+// UTF-8, and invalid RawJSON.
 func Marshal(m proto.Message) ([]byte, error) {
 	return Append(make([]byte, 0, firstBuffer), m)
 }

@@ -93,7 +93,7 @@ func stricter(err error) bool {
 		strings.Contains(err.Error(), "none of the documented values")
 }
 
-// What is not JSON is refused, and a text costs memory in proportion to its length.
+// The fuzz test checks that invalid JSON is refused, and that memory use is proportional to the length of the text.
 func FuzzDecoderRefusesInvalidJSON(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(`{"raw":` + s + `}`))

@@ -51,7 +51,7 @@ func (d *decoder) document(value func() error) error {
 	return nil
 }
 
-// notUTF8 returns an error with the place of the first byte that is no UTF-8.
+// notUTF8 returns an error with the place of the first byte that is not UTF-8.
 func (d *decoder) notUTF8() error {
 	for {
 		r, size := utf8.DecodeRune(d.data[d.pos:])

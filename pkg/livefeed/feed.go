@@ -1,8 +1,8 @@
 // Package livefeed runs the event streams of open pages. A Hub follows the channels of the cache on which replicas
 // signal changes, over one connection that it restores; Signals sends and receives them for a laboratory; a Feed reads
-// and sends what changed, at first, after each signal, and at intervals in case a signal was lost.
+// and sends changes at the start, after each signal, and at intervals in case a signal was lost.
 //
-// Signals carry nothing and are coalesced: a signal that comes while a stream reads, rests, or waits for a slow reader
+// Signals carry no data and are coalesced: a signal that comes while a stream reads, rests, or waits for a slow reader
 // causes one more read. A stream ends after a maximum age, so that its reader's login is checked again when it
 // reconnects.
 package livefeed

@@ -24,7 +24,6 @@ type Hub struct {
 	changesPending chan struct{}       // has a value while changed is not empty; closed by Close
 }
 
-// channel is a channel with readers.
 type channel struct {
 	readers   map[chan struct{}]struct{}
 	confirmed chan struct{} // closed once the cache has confirmed the subscription

@@ -28,7 +28,8 @@ func linkedHub(t *testing.T) (*livefeed.Hub, *netfault.Link, *redis.Client) {
 	return hub, l, server.Client()
 }
 
-// All pages wait at the same time; waiting in turn would take 20 times as long.
+// Each page must get an error, and Listen must work again afterwards. All pages wait at the same time, because waiting
+// in turn would take 20 times as long.
 func TestListenFailsWhileTheCacheIsUnreachable(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*netfault.Link){"silent": (*netfault.Link).Silence, "cut": (*netfault.Link).Cut} {
@@ -84,7 +85,7 @@ func TestStopReturnsAtOnceWhileTheCacheHangs(t *testing.T) {
 	}
 }
 
-// In each round the last reader leaves while the next one joins.
+// In each round a reader joins and leaves again. Afterwards a new reader must get a message.
 func TestJoiningAndLeavingReadersLoseNoMessage(t *testing.T) {
 	t.Parallel()
 	hub, _, client := linkedHub(t)

@@ -15,13 +15,13 @@ import (
 // Lock names work that only one process at a time does.
 type Lock struct {
 	Service string
-	Purpose string // a few letters
+	Purpose string // a short word, such as sweep
 }
 
 // String returns the lock's name without the database, for messages: lab.<service>.<purpose>.
 func (l Lock) String() string { return "lab." + l.Service + "." + l.Purpose }
 
-const longestLockName = 64 // of the server
+const longestLockName = 64 // limit of the server, in characters
 
 // Name returns the lock's name on the server, whose locks are not specific to a database:
 // lab.<service>.<purpose>@<database>. A hash replaces a database name that is too long, or has capital letters, because

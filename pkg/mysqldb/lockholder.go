@@ -12,7 +12,7 @@ import (
 // lockHolder holds a lock of the server and its connection; the lock ends with the connection.
 type lockHolder struct {
 	conn    *sql.Conn
-	name    string          // of the lock
+	name    string          // name of the lock
 	before  limits          // limits of the session before it had the lock
 	timeout time.Duration   // time after which the server releases the lock of a silent connection
 	inUse   chan struct{}   // full while conn is used

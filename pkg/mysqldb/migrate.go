@@ -68,7 +68,7 @@ func migrateWithRetry(ctx context.Context, db *sql.DB, schemas []Schema, log *sl
 
 func migrateAll(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
 	for _, s := range schemas {
-		if _, err := s.version(ctx, db); err != nil { // before anything is written
+		if _, err := s.version(ctx, db); err != nil { // checks all schemas before anything is written
 			return err
 		}
 	}

@@ -186,7 +186,7 @@ func TestOpenDoesNotConnect(t *testing.T) {
 	}
 }
 
-// The caller may retry, because the work was rolled back.
+// The error must not be ErrCommitUnknown: the caller may retry, because the work was rolled back.
 func TestDeadlineBeforeTheCommitIsNotAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

@@ -11,8 +11,8 @@ import (
 // probeTimeout limits a readiness check.
 const probeTimeout = 2 * time.Second
 
-// Probe checks whether the database responds, on a separate connection: a used-up pool means many callers, not an
-// unavailable database, and must not make every replica not ready at once.
+// Probe checks whether the database responds, on a separate connection: an exhausted pool means many callers, not an
+// unavailable database, and must not take every replica out of service at once.
 type Probe struct {
 	db      *sql.DB
 	schemas []Schema

@@ -16,7 +16,6 @@ type Index struct {
 	For     string // the queries that read the whole table if the index is missing
 }
 
-// statement returns the statement that creates the index.
 func (i Index) statement() string {
 	return fmt.Sprintf("CREATE INDEX `ix_%s` ON `%s` (`%s`)", strings.Join(i.Columns, "_"), i.Table, strings.Join(i.Columns, "`, `"))
 }

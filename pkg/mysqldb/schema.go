@@ -195,7 +195,6 @@ func (s Schema) version(ctx context.Context, q Querier) (int64, error) {
 	return stored.Int64, nil
 }
 
-// name returns the schema's name in messages.
 func (s Schema) name() string {
 	if s.Part == "" {
 		return s.Service

@@ -111,7 +111,8 @@ func TestPartHasItsOwnVersionAndTableName(t *testing.T) {
 	}
 }
 
-// A table of another program may have the name of one of the service's tables. The baseline's statements then skip it.
+// A table of another program may have the name of one of the service's tables. The baseline's statements then skip it,
+// so the migration must fail.
 func TestMigrateRefusesATableThatLacksColumns(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

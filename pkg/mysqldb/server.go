@@ -10,7 +10,7 @@ import (
 
 // Server is the product and version of a database server.
 type Server struct {
-	MariaDB      bool // otherwise MySQL
+	MariaDB      bool // false: MySQL
 	Major, Minor int
 }
 

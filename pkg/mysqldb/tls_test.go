@@ -70,7 +70,7 @@ func encrypted(t *testing.T, dsn string, secure tlsfiles.Client) *sql.DB {
 	return pool
 }
 
-// There is one test, because the server has one certificate: valid, wrong, expired, and rotated while the pool is open.
+// One test covers valid, wrong, expired and rotated certificates, because the server has only one certificate.
 func TestTLSConnections(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)

@@ -22,12 +22,12 @@ const (
 	errTooManyUserConnections = 1203
 	errUserLimit              = 1226 // max_user_connections and similar limits
 	errServerShutdown         = 1053
-	errConnectionKilled       = 1927 // MariaDB
+	errConnectionKilled       = 1927 // MariaDB only
 	errReadOnly               = 1290 // a primary that has become a replica
 	errReadOnlyTransaction    = 1792
 	errDiskFull               = 1021
 	errWrite                  = 1026 // the server cannot write a file
-	errTableFull              = 1114 // or its disk is full
+	errTableFull              = 1114 // the server's disk is full
 )
 
 const (

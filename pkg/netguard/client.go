@@ -28,7 +28,7 @@ type Config struct {
 	AllowedHosts   []string
 	Own            []netip.Addr                // addresses of this machine, see OwnAddresses
 	Networks       []netip.Prefix              // for NewTrusted: networks of allowed addresses; empty: any
-	ConnectTimeout time.Duration               // [5 s]
+	ConnectTimeout time.Duration               // limit for connecting [5 s]
 	TLSTimeout     time.Duration               // [5 s]
 	MaxBody        int64                       // maximum bytes of a response body [16 KiB]
 	MaxHeader      int64                       // maximum bytes of response headers [256 KiB]
@@ -207,7 +207,7 @@ type Request struct {
 	URL     *url.URL
 	Header  http.Header
 	Body    []byte
-	Timeout time.Duration // of the whole exchange, body included
+	Timeout time.Duration // limit of the whole exchange, body included
 }
 
 // Response is a received response; Truncated is set when the body was cut because of its length, or ended early.

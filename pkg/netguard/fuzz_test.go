@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// No notation of a private address is accepted, and no credentials or schemes other than HTTP are.
+// The fuzz test checks that no notation of a private address is accepted, and no URL with credentials or a scheme other
+// than HTTP.
 func FuzzAcceptedURLIsPublic(f *testing.F) {
 	for _, raw := range []string{
 		"https://example.com/x?y=z", "http://127.0.0.1/", "http://0x7f000001/", "http://2130706433/", "http://[::ffff:10.0.0.1]/",
@@ -37,7 +38,8 @@ func FuzzAcceptedURLIsPublic(f *testing.F) {
 	})
 }
 
-// A receiver can neither cause an immediate retry by naming a time far ahead, nor prevent retries for ever.
+// The test checks that a receiver can neither cause an immediate retry by naming a time far ahead, nor prevent retries
+// for ever.
 func FuzzAReceiversWaitIsBounded(f *testing.F) {
 	for _, text := range []string{"", "0", "30", "-1", "9223372037", "99999999999999999999", "1e3", "Fri, 20 Nov 2026 10:02:00 GMT",
 		"Fri, 20 Nov 0000 10:02:00 GMT", "Friday, 20-Nov-99 10:02:00 GMT"} {

@@ -90,8 +90,7 @@ func (s *nameserver) next(kind uint16) netip.Addr {
 	return addr
 }
 
-// A name may resolve to any address, and to another one the next time: the check applies to the address that is
-// dialled.
+// A name may resolve to any address, and to another one the next time. The address that is dialled must be checked.
 func TestNamesThatResolveToNonPublicAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "0.0.0.0", "192.0.2.1", "198.18.0.1", "::1", "::ffff:127.0.0.1",

@@ -34,7 +34,7 @@ func TestUnavailableReceiverIsProbedByOneRowOnceAMinute(t *testing.T) {
 	for i := range 30 {
 		b.add(fmt.Sprint("r:", i), fmt.Sprint(i))
 	}
-	for range 600 { // ten minutes
+	for range 600 { // for ten minutes
 		b.runOnce()
 		b.clock.move(time.Second)
 	}
@@ -78,7 +78,7 @@ func TestKindsDoNotBlockEachOther(t *testing.T) {
 	b.expect("urgent")
 }
 
-// TestSlowReceiverDelaysItsOwnKindOnly blocks one delivery while messages of another kind are delivered.
+// TestSlowReceiverDelaysItsOwnKindOnly blocks one delivery. Messages of another kind must be delivered meanwhile.
 func TestSlowReceiverDelaysItsOwnKindOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -134,7 +134,7 @@ func TestPanicCountsAsAnAttemptOfItsRow(t *testing.T) {
 	}
 }
 
-// The receiver is unavailable after each delivery of one row.
+// One row always makes the receiver unavailable. The other rows must be delivered.
 func TestRowThatCrashesItsReceiverDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,7 +15,7 @@ const maxCounted = 10_000
 // backlog holds the values of the gauges of one kind.
 type backlog struct {
 	kind            string
-	waiting, parked int64     // maxCounted + 1 stands for more
+	waiting, parked int64     // maxCounted + 1 means more
 	oldest          time.Time // zero if nothing waits; with more rows than are counted, that of the rows due first
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// The receiver of k has been unavailable for hours.
+// With 60,000 waiting rows of kind k, the gauge must show maxCounted + 1, which means more than it counts.
 func TestLongBacklogIsNotCountedCompletely(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -333,7 +333,7 @@ func TestGaugesShowWaitingAndParkedRows(t *testing.T) {
 	b.receiver.set(map[string]error{"a": errors.New("unavailable"), "p": outbox.Undeliverable(errors.New("never"))})
 	b.add("r:1", "p")
 	b.add("r:2", "a")
-	b.insert(outbox.Event{Aggregate: "r:3", Kind: "unknown"}) // known to a newer version of the service
+	b.insert(outbox.Event{Aggregate: "r:3", Kind: "unknown"}) // a kind that only a newer version of the service delivers
 	b.clock.move(time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

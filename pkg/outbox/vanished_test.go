@@ -14,11 +14,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// The leader's node loses its network without closing connections, in the middle of a transaction that has locked a
-// row.
+// The leader's node loses its network, without closed connections, in a transaction that has locked a row. Another
+// replica must deliver.
 func TestMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
 	t.Parallel()
-	sessionTimeout := 4 * time.Second // with LAB_LONG_TESTS 0, the services' timeout
+	sessionTimeout := 4 * time.Second // LAB_LONG_TESTS sets 0, the services' timeout
 	if os.Getenv("LAB_LONG_TESTS") != "" {
 		sessionTimeout = 0
 	}

@@ -1,7 +1,7 @@
-// A question before something is given up.
+// A confirmation dialog, shown before data is discarded.
 import { element } from "./lab.js";
 
-// ask shows a dialog with a question, and returns whether the user agreed. Escape and the button no, which has the focus, do not.
+// ask shows a dialog with a question and returns whether the user agreed. Escape counts as no; the button no has the focus.
 export function ask(question, yes, no = "Leave it") {
   document.getElementById("ask")?.remove();
   const buttons = Object.entries({ no, yes }).map(([id, text]) => Object.assign(element("button", id === "no" ? "primary" : "", text), { id, type: "button" }));

@@ -1,5 +1,5 @@
-// Finding by number: the command box of all pages, the field of a page that takes a printed number, and the bar that shows whose
-// bill or report a page works on.
+// Search by number: the command box of all pages, the field of a page that takes a printed number, and the bar that shows whose bill or
+// report a page works on.
 import { currentVisitor, element, link, request } from "./lab.js";
 
 const pauseMs = 150; // between the last keystroke and the request
@@ -10,12 +10,12 @@ const kinds = { patient: "Patient", bill: "Bill", order: "Order", sample: "Sampl
 // describe returns one line about a patient.
 export const describe = (p) => [p.full_name || "Without a name", [p.age, p.gender].filter(Boolean).join(" "), p.lab_patient_id].filter(Boolean).join(", ");
 
-// lookUp returns what a printed number names, as GET /api/v1/lookup answers: {matches, limit_reached, incomplete}.
+// lookUp requests the matches of a printed number from GET /api/v1/lookup: {matches, limit_reached, incomplete}.
 const lookUp = (number, signal) => request(`/api/v1/lookup?number=${encodeURIComponent(number)}`, undefined, { signal });
 
 const abandoned = () => new DOMException("another number was typed", "AbortError");
-let asked = 0; // number of the latest question
-let abandon = null; // ends the question that is open
+let asked = 0; // number of the latest call; responses to earlier ones are ignored
+let abandon = null; // ends the open question
 
 // endQuestion ends the question that chooseOne shows: its promise is rejected with an AbortError.
 export function endQuestion() {
@@ -24,10 +24,10 @@ export function endQuestion() {
   abandon = null;
 }
 
-// chooseOne returns the entry that a printed number means: entries(match) lists those of a match, each with a key that is equal
-// for the same thing. It asks the user, with the patient of each, unless there is one entry and everything with the number is
-// of one patient. It throws an Error with a message for the user if there is none, and an AbortError if the user types another
-// number meanwhile or chooses none. Where the platform has no search, the number is read as an id, which the page says.
+// chooseOne returns the entry that a printed number means. entries(match) returns the entries of a match; equal entries have equal keys.
+// The user has to choose, by the patient of each entry, unless there is one entry and one patient. It throws an Error with a message for
+// the user if nothing is found, and an AbortError if the user types another number meanwhile or chooses none. On a platform without search,
+// the number is read as an id, which the page states.
 export async function chooseOne(typed, place, what, entries) {
   endQuestion();
   const mine = asked;
@@ -77,13 +77,13 @@ function none(typed, what, matches) {
   return `${kinds[kind]} ${number} is of ${describe(patient)}, and there is no ${what} with this number.`;
 }
 
-// patientBar shows whose bill or report the page works on, and links each number. where is the match that is known already, or
-// {bill_id} or {lab_report_id}. It returns the match, null if there is none.
+// patientBar shows whose bill or report the page works on, and links each number. where is a known match, {bill_id} or {lab_report_id}. It
+// returns the match, or null if there is none.
 export async function patientBar(where) {
   const last = () => document.getElementById("patient")?.remove();
   last();
   if (!where || !(await currentVisitor()).has_search) return null;
-  last(); // of a call meanwhile
+  last(); // removes the bar of a concurrent call
   const bar = element("section", "patient");
   bar.id = "patient";
   bar.setAttribute("aria-label", "Patient");
@@ -114,7 +114,7 @@ function facts({ patient, bill, reports }) {
 
 const fact = (name, value) => element("span", "", element("span", "dim", `${name} `), value);
 
-// tasks lists what can be done with a match: [text, address].
+// tasks returns the actions for a match as [text, address].
 function tasks({ kind, patient, bill, reports }, may) {
   const list = [];
   if (bill && may("/bill/")) list.push([`Open bill ${bill.lab_bill_id}`, `/bill/?bill=${bill.bill_id}`]);
@@ -128,8 +128,8 @@ function tasks({ kind, patient, bill, reports }, may) {
   return list;
 }
 
-// commandBox returns the button of the command box, which also opens with "/" and Ctrl+K: a number or a name is typed or scanned,
-// and the box lists what can be done with what it names. may reports whether the login may use a page.
+// commandBox returns the button of the command box, which also opens with "/" and Ctrl+K. The user types or scans a number or a name, and
+// the box lists the actions for each match. may reports whether the login may use a page.
 export function commandBox(may) {
   const input = element("input");
   Object.assign(input, { type: "search", id: "command-text", autocomplete: "off", spellcheck: false, maxLength: 128, placeholder: "Number or name" });
@@ -197,10 +197,10 @@ export function commandBox(may) {
     }
   }
   input.addEventListener("input", () => {
-    if (input.value.startsWith("/")) input.value = input.value.slice(1); // the key that opened the box
+    if (input.value.startsWith("/")) input.value = input.value.slice(1); // removes the key that opened the box
     clearTimeout(timer);
     pending?.abort();
-    pending = new AbortController(); // Enter searches until the results of what was typed are here
+    pending = new AbortController(); // while results are pending, Enter starts the search at once
     timer = setTimeout(find, pauseMs);
   });
   input.addEventListener("keydown", (event) => {
@@ -218,8 +218,8 @@ export function commandBox(may) {
   return button;
 }
 
-// found returns the groups of the list: one for each thing with the number, and the patients whose names match. A search that
-// fails is only an error if the other one found nothing.
+// found returns the groups of the list: one for each match of the number, and one for the patients whose names match. A search that fails
+// is only an error if the other one found nothing.
 async function found(typed, may, signal) {
   const searches = [/\d/.test(typed) ? lookUp(typed, signal) : {},
     may("/search/") ? request("/api/v1/users/search", { query: typed, size: maxPatients }, { signal }).then((a) => a.results) : []];

@@ -10,15 +10,14 @@ export function element(name, className, ...content) {
   return e;
 }
 
-// link creates an anchor.
 export function link(href, text, className = "") {
   const a = element("a", className, text);
   a.href = href;
   return a;
 }
 
-// currentVisitor fetches once per page what the gateway knows of the visitor: {demo, anonymous, has_search, name, role, id}. demo
-// is true in a demonstration, where a visitor may choose the user. It is {} when the request fails; the next call asks again.
+// currentVisitor requests, once per page, the gateway's data about the visitor: {demo, anonymous, has_search, name, role, id}. demo is true
+// in a demonstration, where a visitor may choose the user. The result is {} when the request fails; the next call repeats it.
 let visitorRequest;
 export const currentVisitor = () => visitorRequest ??= fetch("/sign-in/person").then((r) => (r.ok ? r.json() : Promise.reject(r)))
   .catch(() => { visitorRequest = undefined; return {}; });
@@ -30,7 +29,7 @@ export function toUserChoice() {
   return new Promise(() => {});
 }
 
-// toLogIn leaves the page of a demonstration when the visitor has to log in. Elsewhere the page shows it.
+// toLogIn leaves the page of a demonstration when the visitor has to log in. Elsewhere the page shows the error.
 export async function toLogIn(problem) {
   if (problem.status === 401 && location.pathname !== "/" && (await currentVisitor()).demo) await toUserChoice();
 }
@@ -66,7 +65,7 @@ export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "
 export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23", timeZone });
 export const minute = (date) => date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", timeZone });
 
-// remember stores a choice of this device's user, and remembered returns it, null without one.
+// remember stores a choice of this device's user, and remembered returns it, or null if there is none.
 export function remember(name, value) {
   try {
     localStorage.setItem(name, value);

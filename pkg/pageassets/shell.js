@@ -5,7 +5,7 @@ import { follow } from "./stream.js";
 
 const isStaff = (login) => ["lab_user", "support"].includes(login.session_type);
 const isClinical = (login) => isStaff(login) || login.session_type === "doctor";
-// A page, its name, and which logins may use it: the callers of the requests that the page needs.
+// Address and name of each page, and which logins may use it, namely the callers of its requests.
 const pages = [
   ["/search/", "Patients", (login) => !login.referring],
   ["/callout/", "Callouts", isClinical],
@@ -15,15 +15,15 @@ const pages = [
   ["/bill/", "Bills", isStaff],
 ];
 
-// currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, actor_id, referring,
-// permissions, laboratory}. It is {} where the platform has no search, and while the request fails.
+// currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, actor_id, referring, permissions,
+// laboratory}. The result is {} on a platform without search and while the request fails.
 let loginRequest;
 export const currentLogin = () => loginRequest ??= currentVisitor().then((visitor) => loginOf(visitor).catch(() => ({})));
 
 const loginOf = async (visitor, signal) => (visitor.has_search ? request("/api/v1/login", undefined, { signal }) : {});
 
-// presentLogin asks again who is logged in, because that may change while a page is open: {key, name}. Two logins have two keys;
-// the key is "" where neither a search nor a demonstration describes logins. It returns null while that cannot be asked.
+// presentLogin requests the current login, which may change while a page is open: {key, name}. Different logins have different keys; the
+// key is "" where neither a search nor a demonstration describes logins. The result is null if the request fails.
 export async function presentLogin() {
   try {
     const visitor = await request("/sign-in/person");
@@ -35,14 +35,14 @@ export async function presentLogin() {
   }
 }
 
-// identity is one text for each login, "" for a login that is not known.
+// identity returns a text that identifies a login, "" for an unknown login.
 export function identity(visitor, login) {
   const who = [login.laboratory?.lab_id, login.session_type, login.actor_id, login.name, visitor.id, visitor.name];
   return who.some(Boolean) ? JSON.stringify(who) : "";
 }
 
-// sameLogin asks whether the page still belongs to who is logged in: true, false, or null while that cannot be asked. A page that
-// was loaded without knowing its login belongs to any that is not known.
+// sameLogin reports whether the page still belongs to the current login: true, false, or null if the login cannot be requested. A page that
+// was loaded with an unknown login belongs to every unknown login.
 export async function sameLogin(signal) {
   const loaded = identity(await currentVisitor(), await currentLogin());
   let unknown = false;
@@ -52,11 +52,11 @@ export async function sameLogin(signal) {
   return identity(visitor, login) === loaded || (unknown ? null : false);
 }
 
-const mostUnknown = 6; // connections, some 20 s, after which a page that cannot ask who is logged in is reloaded without knowing
+const mostUnknown = 6; // failed checks of the login, about 20 s, after which the page is reloaded
 
-// live follows an event stream of the page's login, as follow of stream.js does. When the login has ended or does not see what the
-// stream is about, problem.status is 401, 403 or 404: the page must remove what the login could see. It is reloaded when a stream
-// opens after that, or for another login, because the name, the rights and the drafts on the screen are those of the last one.
+// live follows an event stream of the page's login, like follow of stream.js. When the login has ended or may not see the stream,
+// problem.status is 401, 403 or 404, and the page must remove its data. The page is reloaded when a stream opens after that, or for another
+// login, because names, permissions and drafts on the screen belong to the previous login.
 export function live(path, { open, event, lost }) {
   let ended = false, unknown = 0;
   return follow(path, {
@@ -92,7 +92,7 @@ const settings = {
   "/cell-counter/": ["/cell-counter-keys/", "Keys", (login) => !login.session_type || mapsKeys(login)],
 };
 
-// settingsLink adds the page's settings to its title, for a login that may change them.
+// settingsLink adds a link to the page's settings to the header, for a login that may change them.
 async function settingsLink(login) {
   const [address, name, may] = settings[location.pathname] ?? [];
   if (address && await may(login)) document.querySelector("header").append(link(address, name, "settings"));
@@ -116,11 +116,11 @@ export async function header() {
   }
   if (login.session_type) nav.append(commandBox((path) => mayUse(login, path)));
   nav.append(who(visitor, login));
-  settingsLink(login).catch(() => {}); // without an answer there is no link
+  settingsLink(login).catch(() => {}); // no link if the request fails
   return { ...visitor, id: visitor.id || login.lab_user_id };
 }
 
-// who describes the user and the laboratory.
+// who returns an element with the names of the user and the laboratory.
 function who(visitor, login) {
   const name = visitor.name ? `${visitor.name}, ${visitor.role}` : login.name;
   const laboratory = login.laboratory ? `${login.laboratory.name} (${login.laboratory.timezone})` : "";

@@ -1,18 +1,18 @@
-// A reader of server-sent events that reconnects whatever the reason was: an EventSource gives up at a status such as 503, and does
-// not tell which it was. It needs nothing of a page, and runs in Node.js too.
+// A reader of server-sent events that reconnects after every error. An EventSource would stop at a status such as 503 and not report it.
+// The module needs no page and also runs in Node.js.
 
 const silentMs = 40000; // the connection counts as lost after this time without a byte; the server sends a comment every 15 s
-const shortestPauseMs = 1000, longestPauseMs = 5000; // between two connection attempts
-const longestWaitSeconds = 30; // that a Retry-After can ask for
+const shortestPauseMs = 1000, longestPauseMs = 5000; // pause between two connection attempts
+const longestWaitSeconds = 30; // upper limit of Retry-After
 
-// follow reads the events of path until the function that it returns is called. It calls, where given:
-// on.check(signal) for each connection that the server has accepted, before any of its events; they come when its promise settles;
-// on.event(name, data) for each event, with its JSON document; on.open() after on.check;
-// on.lost(problem) for each that failed or ended. problem.message can be shown to the user. problem.status is that of a refusal, 401
-// when the user must log in, and otherwise 0. After a loss the server first sends the events that it keeps for that.
+// follow reads the events of path until the returned function is called. It calls these functions if they are set: on.check(signal) for
+// each accepted connection, whose events follow once the returned promise settles; on.open() after on.check; on.event(name, data) for each
+// event, with its parsed JSON; on.lost(problem) for each connection that failed or ended. problem.message can be shown to the user.
+// problem.status is the status of a refusal, 401 when the user must log in, and otherwise 0. After a loss the server first sends the events
+// that it has kept.
 export function follow(path, on, headers = {}) {
   let position = "", pauseMs = shortestPauseMs, closed = false, connection, silence;
-  const call = (f, ...values) => f && queueMicrotask(() => closed || f(...values)); // its errors are not those of the connection
+  const call = (f, ...values) => f && queueMicrotask(() => closed || f(...values)); // an error of f does not end the connection
 
   function heard() {
     clearTimeout(silence);
@@ -74,7 +74,7 @@ async function refusal(response) {
   const { message } = await response.json().catch(() => ({}));
   const text = response.status === 401 ? "You are not logged in. Log in to the platform in this browser."
     : message || `The request failed with status ${response.status}.`;
-  const seconds = Number(response.headers.get("Retry-After")); // NaN for a date, whose clock is another's
+  const seconds = Number(response.headers.get("Retry-After")); // NaN for a date, which is ignored because clocks differ
   const waitMs = Number.isFinite(seconds) ? 1000 * Math.min(seconds, longestWaitSeconds) : 0;
   return Object.assign(new Error(text), { status: response.status, waitMs });
 }

@@ -1,14 +1,14 @@
-// Lists of what waits for a person. An entry opens the page that works on it.
+// Lists of waiting work. An entry links to the page on which the work is done.
 import { clock, element, link, request } from "./lab.js";
 
 const pageSize = 50;
 
-// withTotal returns a number of entries with its words: the number that the list itself has.
+// withTotal returns the total of a list as text with a singular or plural noun.
 export const withTotal = ({ total, limit_reached: more }, one, many) => `${total}${more ? " or more" : ""} ${total === 1 && !more ? one : many}`;
 
-// workList fills a section with a list: {path, entries, title, heads, row, empty}. entries names the list in the response of
-// path, title(response) is its heading, row(entry) returns {id, href, cells} with the text of the link first, and empty says what
-// to do when nothing waits. The list is loaded again when the page comes into view. It returns {show}, which shows or hides it.
+// workList fills a section with a list: {path, entries, title, heads, row, empty}. entries names the list in the response of path,
+// title(response) is its heading, row(entry) returns {id, href, cells} with the text of the link first, and empty is the text shown for an
+// empty list. The list is loaded again when the page comes into view. It returns {show}, which shows or hides it.
 export function workList(section, { path, entries, title, heads, row, empty }) {
   const heading = element("h2"), state = element("p", "dim"), body = element("tbody"), more = element("button", "", "Show more");
   const columns = heads.map((head) => Object.assign(element("th", "", head), { scope: "col" }));

@@ -37,7 +37,6 @@ func quick(t *testing.T, extra ...string) *redistest.Server {
 	return redistest.Start(t, append([]string{"--appendfsync", "no"}, extra...)...)
 }
 
-// cluster returns a client of a cluster of one node.
 func cluster(t *testing.T) redis.UniversalClient {
 	t.Helper()
 	server := quick(t, "--cluster-enabled", "yes")

@@ -17,8 +17,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// Servers and firewalls close idle connections. Over TLS the client does not notice this before its next command, which
-// the queue does not repeat. All times in this test are a hundredth of the real ones.
+// A command after a closed idle connection must succeed. Over TLS the client does not notice the closing before its
+// next command, which the queue does not repeat. All times in this test are a hundredth of the real ones.
 func TestAClosedIdleConnectionFailsNoCommand(t *testing.T) {
 	t.Parallel()
 	ca := certificates.Made(t, "ca")
@@ -30,7 +30,7 @@ func TestAClosedIdleConnectionFailsNoCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(link.Close)
-	link.CloseIdle(600 * time.Millisecond) // a load balancer after a minute
+	link.CloseIdle(600 * time.Millisecond) // as a load balancer does after a minute
 	link.Serve("127.0.0.1:" + strconv.Itoa(port))
 	options := redisdb.Options(redisdb.Config{Host: "127.0.0.1", Port: link.Port(), ConnectionType: "standalone",
 		TLS: tlsfiles.Client{Enabled: true, CA: files.CA, Cert: files.Cert, Key: files.Key}})

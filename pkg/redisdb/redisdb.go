@@ -95,7 +95,7 @@ func Options(cfg Config) *redis.UniversalOptions {
 
 // dialer returns a dial function that verifies each node by the host name that is dialled.
 func dialer(secure func() (*tls.Config, error)) func(context.Context, string, string) (net.Conn, error) {
-	plain := &net.Dialer{Timeout: dialTimeout} // handshake included
+	plain := &net.Dialer{Timeout: dialTimeout} // includes the handshake
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		configuration, err := secure()
 		if err != nil {

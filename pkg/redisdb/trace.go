@@ -22,7 +22,7 @@ func Trace(client redis.UniversalClient, tracers trace.TracerProvider) {
 	}
 }
 
-// server returns the address that client was given: of a cluster the first one, of a server behind sentinels none.
+// server returns the address in the options of client: the first one of a cluster, none behind sentinels.
 func server(client redis.UniversalClient) []attribute.KeyValue {
 	var address string
 	switch c := client.(type) {
@@ -82,7 +82,7 @@ func (t tracing) start(
 		trace.WithAttributes(semconv.DBSystemNameRedis, semconv.DBOperationName(operation)),
 		trace.WithAttributes(t.server...), trace.WithAttributes(more...))
 	return ctx, func(err error) { //nolint:spancheck // see above
-		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "NOSCRIPT") { // EVAL follows NOSCRIPT
+		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "NOSCRIPT") { // EVAL follows after NOSCRIPT
 			span.SetStatus(codes.Error, "") // the text of an error may quote values
 			span.SetAttributes(semconv.ErrorTypeKey.String(fmt.Sprintf("%T", err)))
 		}

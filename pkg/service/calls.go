@@ -56,8 +56,8 @@ func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grp
 	return server, nil
 }
 
-// OwnKeys lists the full names of methods that know their callers' idempotency keys themselves, in the transaction of
-// the change. The responses of all other POSTs are kept in the cache. It must be called before GRPC.
+// OwnKeys sets the full names of methods that store idempotency keys themselves, in the transaction of the change. The
+// responses of all other POSTs are stored in the cache. It must be called before GRPC.
 func (s *Service) OwnKeys(methods ...string) { s.ownKeys = methods }
 
 // LimitUploads limits concurrent streams of requests to n, because each needs buffers of its own. It must be called

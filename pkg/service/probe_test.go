@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 )
 
-// Two replicas respond in turn, and each has the series only after it has served a request itself.
+// Two replicas respond in turn, and each has the series only after its first request. The probe must succeed for both.
 func TestReplicaWithoutARequestIsProbedAgain(t *testing.T) {
 	var requests int
 	var served [2]bool

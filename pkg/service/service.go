@@ -41,7 +41,7 @@ type Process struct {
 // Service is a process under construction. Its methods may be called by the build function only.
 type Service struct {
 	Log      *slog.Logger
-	Audit    *slog.Logger // who read or changed what; not filtered by the log level
+	Audit    *slog.Logger // audit log of reads and changes; not filtered by the log level
 	Registry *prometheus.Registry
 	Clock    clock.Clock
 	Health   *httpserver.Health

@@ -146,7 +146,7 @@ func TestProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
 	}
 }
 
-// shows fails for lines that the metrics do not have.
+// shows fails the test if the metrics lack one of the lines.
 func shows(t *testing.T, base string, lines ...string) {
 	t.Helper()
 	response, err := http.Get(base + "/metrics")

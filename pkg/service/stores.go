@@ -80,7 +80,7 @@ type Migration struct {
 	Legacy map[string][]string
 	// Indexes lists the indexes of the platform's tables that the service's queries need; missing ones are logged.
 	Indexes []mysqldb.Index
-	Schemas []mysqldb.Schema // of the service's own tables
+	Schemas []mysqldb.Schema // schemas of the service's own tables
 }
 
 // Migrate checks the platform's tables and creates or updates the service's own. It is idempotent and may run in

@@ -23,8 +23,8 @@ const (
 	maxWaiting = 2048
 	// attemptTimeout limits one attempt, for a collector that accepts connections and does not respond.
 	attemptTimeout = 5 * time.Second
-	// batchTimeout limits all attempts of one batch. A collector that restarts costs no spans within this time, while
-	// there is memory for them. Then the batch is dropped in favour of newer spans.
+	// batchTimeout limits all attempts of one batch. No span is lost when a collector restarts within this time and the
+	// queue has space. Later, the batch is dropped in favour of newer spans.
 	batchTimeout = 5 * time.Minute
 	// maxReason is the length of a logged reason in bytes.
 	maxReason = 300
@@ -48,8 +48,8 @@ var (
 	silent = keepalive.ClientParameters{Time: 5 * time.Minute, Timeout: 10 * time.Second}
 )
 
-// export sends spans to the collector. While the collector is unavailable, spans may be lost, and nothing else: they
-// are counted, and the log has one line when it becomes unavailable and one when it recovers.
+// export sends spans to the collector. While the collector is unavailable, only spans are lost: they are counted, and
+// the log has one line when it becomes unavailable and one when it recovers.
 type export struct {
 	log      *slog.Logger
 	endpoint string

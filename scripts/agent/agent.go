@@ -86,7 +86,6 @@ func (a *agent) warn(text string) {
 	}
 }
 
-// known returns a copy of the journal.
 func (a *agent) known() journal {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -132,8 +132,8 @@ func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
 	}
 }
 
-// The session expires because the machine slept too long or a day has passed. No one else has opened the report, so the
-// agent opens it again.
+// The session expires because the machine slept too long or a day has passed. As no one else has opened the report, the
+// agent must open it again.
 func TestASessionThatExpiredUnderARunningAgentIsOpenedAgain(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()
@@ -155,7 +155,7 @@ func TestAnExpiredSessionIsNotOpenedOverSomeoneElsesWork(t *testing.T) {
 	for _, holds := range []bool{false, true} {
 		t.Run(fmt.Sprint("someone holds the report ", holds), func(t *testing.T) {
 			story(t, func(_ *testing.T, h *hospital, u *user) {
-				u.takeOver = true // applies to the start; it does not permit taking the report later
+				u.takeOver = true // permits a take-over at the start only
 				u.start()
 				u.types("ONE")
 				h.expire(1)
@@ -258,7 +258,7 @@ func TestASlowConversionDoesNotLoseTheSession(t *testing.T) {
 	})
 }
 
-// Two saves have the same length and lie within the time resolution of a network share.
+// The agent must notice a save with the same length within the time resolution of a network share.
 func TestASaveIsSeenAlthoughTimeAndSizeAreEqual(t *testing.T) {
 	story(t, func(t *testing.T, _ *hospital, u *user) {
 		u.start()
@@ -371,7 +371,7 @@ func TestTwoAgentsInOneFolderExcludeEachOther(t *testing.T) {
 	})
 }
 
-// The machine slept, or a response was lost. The session continues with a newer token.
+// After a sleep of the machine, or a lost response, the session must continue with a newer token.
 func TestATokenThatGrewOldIsReplaced(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()

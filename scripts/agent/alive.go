@@ -75,8 +75,8 @@ func lost(err error) error {
 		err, journalName)
 }
 
-// alive sends a heartbeat. It returns false when a new session has to be opened, because ours expired or was ended by
-// its author. After any other end another user may have the report.
+// alive sends a heartbeat. It returns false when a new session has to be opened, because the session expired or was
+// ended by its author. It returns an error after any other end, because another user may then have the report.
 func (a *agent) alive(ctx context.Context) (bool, error) {
 	err := a.beat(ctx)
 	switch {
@@ -94,8 +94,8 @@ func expired(err error) bool { return strings.Contains(err.Error(), "the session
 
 func endedByAuthor(err error) bool { return strings.Contains(err.Error(), "ended by its author") }
 
-// reopen opens a new session after ours expired: the machine slept, or a day has passed. It leaves the document
-// unchanged, because a word processor may have it open, and fails if another user saved meanwhile.
+// reopen opens a new session after the previous one expired: the machine slept, or a day has passed. It leaves the
+// document unchanged, because a word processor may have it open, and fails if another user saved meanwhile.
 func (a *agent) reopen(ctx context.Context) error {
 	a.say("session %d expired; another one is opened", a.known().EditID)
 	a.creation.TakeOver = false // it was meant for the first session only

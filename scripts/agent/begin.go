@@ -118,7 +118,7 @@ func (a *agent) open(ctx context.Context) error {
 func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
 	wish := a.creation
 	if current != nil {
-		wish.Path, wish.TemplateID = current.Word, max(wish.TemplateID, 1) // any template will do: the save is the document
+		wish.Path, wish.TemplateID = current.Word, max(wish.TemplateID, 1) // any template: the newest save is used
 		return wish, nil
 	}
 	offered, err := a.platform.templates(ctx)

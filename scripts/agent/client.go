@@ -137,7 +137,7 @@ type wordTemplate struct {
 	Path string `json:"word_s3_filepath"`
 }
 
-// templates returns those of the laboratory and the platform.
+// templates returns the templates of the laboratory and of the platform.
 func (c client) templates(ctx context.Context) ([]wordTemplate, error) {
 	var out struct {
 		Templates []wordTemplate `json:"templates"`

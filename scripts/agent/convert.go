@@ -131,7 +131,7 @@ func runFamily(ctx context.Context, cmd *exec.Cmd, f family, lock *os.File) erro
 	if err := f.started(cmd.Process); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
-	stop := context.AfterFunc(ctx, func() { _ = f.end() }) // repeated below
+	stop := context.AfterFunc(ctx, func() { _ = f.end() }) // called again below, for its error
 	defer stop()
 	return errors.Join(cmd.Wait(), f.end())
 }
@@ -157,7 +157,7 @@ func (t *tail) text() string {
 // fileURL converts a path of Windows or another system into a URL. It escapes every character with a meaning in URLs or
 // in LibreOffice's settings.
 func fileURL(path string) string {
-	if !strings.HasPrefix(path, "/") { // Windows
+	if !strings.HasPrefix(path, "/") { // a Windows path
 		path = strings.ReplaceAll(path, `\`, "/")
 		path = strings.Replace(path, "//?/UNC/", "//", 1)
 		path = strings.TrimPrefix(path, "//?/")

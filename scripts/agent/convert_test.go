@@ -224,7 +224,7 @@ func TestAConverterThatFails(t *testing.T) {
 	}
 }
 
-// A cancelled conversion ends the converter and also its child process, which keeps the output open.
+// A cancelled conversion must end the converter and its child process, which keeps the output open.
 func TestAHangingConverterIsEndedWithItsChildren(t *testing.T) {
 	l, child := fake(t, "hang", time.Hour)
 	ctx, stop := context.WithCancel(t.Context())
@@ -296,7 +296,7 @@ func TestAFamilyOfProgramsIsEnded(t *testing.T) {
 	}
 }
 
-// A slot is not reused while programs of a dead agent are still running in it.
+// The test checks that a slot is not reused while programs of a dead agent are still running in it.
 func TestASlotThatIsInUseIsLeftAlone(t *testing.T) {
 	root := slots{t.TempDir()}
 	first, err := root.take()
@@ -326,7 +326,8 @@ func TestASlotThatIsInUseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// A conversion runs in the folder of its slot, where a relative name would mean another program.
+// The program's path must be absolute: a conversion runs in the folder of its slot, where a relative name would mean
+// another program.
 func TestANamedLibreOfficeIsFoundFromEveryFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

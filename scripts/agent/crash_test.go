@@ -126,7 +126,8 @@ func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	}
 }
 
-// TestCrashOfTheStartAfterACrash kills the agent at every step, and the next agent at every step of its start.
+// TestCrashOfTheStartAfterACrash kills the agent at every step, and the next agent at every step of its start. The
+// third one must recover.
 func TestCrashOfTheStartAfterACrash(t *testing.T) {
 	t.Parallel()
 	const startSteps = 24

@@ -62,7 +62,7 @@ type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
-// A response that never ends is read up to a limit only.
+// The test checks that a response that never ends is read up to a limit only.
 func TestAnAnswerHasALimit(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -85,7 +85,7 @@ func (spaces) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Each heartbeat repeats a warning. The author sees it once.
+// Each heartbeat repeats a warning. The author must see it once.
 func TestAWarningIsShownOnce(t *testing.T) {
 	t.Parallel()
 	warnings := `["Values of this report were confirmed after a rerun"]`

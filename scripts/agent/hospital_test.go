@@ -205,7 +205,6 @@ func (h *hospital) upload(_ context.Context, id int64, token string, f files) (s
 	return h.save(id, string(content)), nil
 }
 
-// save adds a save of the session.
 func (h *hospital) save(id int64, content string) string {
 	path := fmt.Sprintf("mem://%d/%d.docx", id, len(h.revisions)+1)
 	h.revisions = append(h.revisions, saved{report: h.sessions[id].report, content: content,

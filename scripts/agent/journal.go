@@ -19,7 +19,7 @@ const (
 // document in the folder.
 type journal struct {
 	Report   int64    `json:"lab_report_id"`
-	Key      string   `json:"idempotency_key"` // of the creation, for repeating it
+	Key      string   `json:"idempotency_key"` // idempotency key of the creation, to repeat it
 	Creation creation `json:"creation"`
 	EditID   int64    `json:"edit_id,omitempty"` // 0 before the answer to the creation
 	Token    string   `json:"auth_token,omitempty"`

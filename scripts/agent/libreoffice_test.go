@@ -78,7 +78,7 @@ func characters(t *testing.T, pdf []byte) string {
 		rest = rest[at+len("stream\n"):]
 		inflater, err := zlib.NewReader(bytes.NewReader(rest))
 		if err != nil {
-			continue // not compressed
+			continue // the stream is not compressed
 		}
 		text, _ := io.ReadAll(inflater) // fails at the end, because more data follows the stream
 		if bytes.Contains(text, []byte("beginbfchar")) {
@@ -106,7 +106,6 @@ func TestLibreOfficeShowsTheFinalView(t *testing.T) {
 	}
 }
 
-// withComment adds a comment to a document.
 func withComment(t *testing.T, document string) string {
 	t.Helper()
 	r, err := zip.NewReader(strings.NewReader(document), int64(len(document)))
@@ -157,7 +156,7 @@ func TestLibreOfficeLeavesCommentsOut(t *testing.T) {
 	}
 }
 
-// When an author saves in LibreOffice, the document keeps the report's id.
+// The test checks that the document keeps the report's id when an author saves it in LibreOffice.
 func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
 	l, dir := realLibreOffice(t), t.TempDir()
 	plain := wordDocument(t, textRun("Befund"))
@@ -184,7 +183,7 @@ func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
 	}
 }
 
-// A real conversion takes longer than the limit. All its processes end, and the next conversion works.
+// A real conversion takes longer than the limit. All its processes must end, and the next conversion must work.
 func TestLibreOfficeIsEndedAtTheLimit(t *testing.T) {
 	l := realLibreOffice(t)
 	root := t.TempDir()

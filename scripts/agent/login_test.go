@@ -31,8 +31,8 @@ func (l loggedOut) create(ctx context.Context, report int64, key string, in crea
 	return l.hospital.create(ctx, report, key, in)
 }
 
-// TestAnAgentWhoseLoginEndedSaysSo is a computer that slept over night, so that neither session nor login are valid.
-// After a new login the save gets into the report.
+// TestAnAgentWhoseLoginEndedSaysSo lets the computer sleep overnight, so that neither session nor login is valid. After
+// a new login the agent must save to the report.
 func TestAnAgentWhoseLoginEndedSaysSo(t *testing.T) {
 	for name, end := range map[string]func(*hospital){
 		"the session expired": func(h *hospital) { h.expire(1) },

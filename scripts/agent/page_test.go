@@ -26,7 +26,8 @@ func (u *user) opensOnThePage(path string) {
 	u.hospital.sessions[page.EditID].unused = true
 }
 
-// TestThePagesCommandContinuesThePagesSession runs the command that the page shows, which has no --template.
+// TestThePagesCommandContinuesThePagesSession runs the command that the page shows, which has no --template. It must
+// continue the page's session.
 func TestThePagesCommandContinuesThePagesSession(t *testing.T) {
 	story(t, func(t *testing.T, h *hospital, u *user) {
 		u.platform = choice{h}
@@ -59,8 +60,8 @@ func TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain(t *testing.T) {
 	})
 }
 
-// TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave has a session that another program opened with the
-// template, although there are saves.
+// TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave checks that a session which another program opened with
+// the template, although the report has saves, continues with the newest save.
 func TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		h.somebodyElse(7001, "B's work")
@@ -99,7 +100,7 @@ func TestOnlyTheAuthorsSessionIsOwn(t *testing.T) {
 	for body, want := range map[string]bool{
 		`{"id": 4, "word_file_path": "t.docx", "auth_token": "t", "is_active": 1}`: true,
 		`{"id": 4, "word_file_path": "t.docx", "auth_token": "", "is_active": 1}`:  false,
-		"": false, // 404
+		"": false, // responds 404
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if body == "" || r.URL.Path != prefix+"/7001" {

@@ -20,7 +20,7 @@ type saver struct {
 	refused string      // the hash of a finally refused document
 	hashAt  time.Time   // when the content is read next although the file looks unchanged
 	missing time.Time   // when the document was found missing
-	told    bool        // the user was told that it is missing
+	told    bool        // whether the user was informed that it is missing
 	pause   time.Duration
 	retryAt time.Time
 }

@@ -26,7 +26,6 @@ var (
 	errSlots = errors.New("too many conversions are under way: end LibreOffice (soffice) in the list of running programs")
 )
 
-// userSlots returns the slots of the current user.
 func userSlots() (slots, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -67,7 +66,7 @@ func takeSlot(dir string) (slot, error) {
 
 // sweep deletes the files that killed agents left in their slots.
 func (s slots) sweep() {
-	found, _ := os.ReadDir(s.root) // nothing was left
+	found, _ := os.ReadDir(s.root) // without the folder, no files were left
 	for _, entry := range found {
 		if left, err := takeSlot(filepath.Join(s.root, entry.Name())); err == nil {
 			left.release()

@@ -28,7 +28,6 @@ func lockFile(path string) (*os.File, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// group is a process group.
 type group struct{ leader int }
 
 func newFamily() family { return &group{} }

@@ -1,7 +1,7 @@
-// Command bench measures the platform beside its peers and writes what it measured as JSON.
+// Command bench measures the platform and comparable software and writes the figures as JSON.
 //
-// Peers live only here, and nothing in the product knows that a benchmark runs. Each benchmark checks its own
-// correctness first: a run that is wrong writes no figures.
+// The compared software is used only here, and the product contains no code for benchmarks. Each benchmark checks the
+// correctness of its results first: an incorrect run writes no figures.
 package main
 
 import (
@@ -31,7 +31,6 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/volume"
 )
 
-// benchmark is a named benchmark.
 type benchmark struct {
 	name string
 	run  func(context.Context, *report.Report) error

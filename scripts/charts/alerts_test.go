@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// alertsOf returns the alerts of a file of rules.
 func alertsOf(file string) (list []monitoringv1.Rule, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -105,7 +105,6 @@ func split(files map[string]string) ([]manifest, error) {
 	return list, nil
 }
 
-// values reads a file of values.
 func values(t *testing.T, path string) map[string]any {
 	t.Helper()
 	text, err := os.ReadFile(path)

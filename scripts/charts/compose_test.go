@@ -21,7 +21,7 @@ type composed struct {
 	Name, Image, User, Grace string
 	Entrypoint, Command      []string
 	Environment              []string // lines of the form NAME: value, sorted
-	Aliases                  []string // other host names
+	Aliases                  []string // additional host names
 	Volumes, Ports           []string
 	Migrates, Engine         bool // runs a migration before its start; is an engine, whose data is in memory
 }

@@ -167,7 +167,8 @@ func documents(t *testing.T) (application, release map[string]any, kustomization
 	return application, release, kustomizations, external, trial
 }
 
-// TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux renders the values of docs/gitops.md.
+// TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux renders the values of docs/gitops.md: no object may wait for one
+// that is created later.
 func TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux(t *testing.T) {
 	t.Parallel()
 	application, release, kustomizations, external, _ := documents(t)
@@ -198,7 +199,8 @@ func TestNothingWaitsForWhatComesLaterUnderArgoCDAndFlux(t *testing.T) {
 	}
 }
 
-// TestAnExternalSecretBesideHelmsHookWouldNeverBeMade shows why migration.annotations exist.
+// TestAnExternalSecretBesideHelmsHookWouldNeverBeMade shows why migration.annotations exist: without them, the
+// migration Job waits for a Secret that is created after it.
 func TestAnExternalSecretBesideHelmsHookWouldNeverBeMade(t *testing.T) {
 	t.Parallel()
 	application, _, _, _, _ := documents(t)

@@ -23,7 +23,8 @@ func around(t *testing.T, part string, values map[string]any) *chart.Chart {
 	return c
 }
 
-// TestWhatGlobalSaysHoldsForEveryChart checks that a chart's own value overrides a global one.
+// TestWhatGlobalSaysHoldsForEveryChart checks that global values apply to every chart, and that a chart's own value
+// overrides a global one.
 func TestWhatGlobalSaysHoldsForEveryChart(t *testing.T) {
 	t.Parallel()
 	list, err := render(load(t, umbrella), map[string]any{
@@ -121,7 +122,8 @@ func podOf(t *testing.T, list []manifest, m manifest) (pod corev1.PodSpec, is bo
 	return pod, false
 }
 
-// TestNamesOfGlobalAreThoseThatTheChartsKnow compares the values of lab with the names that an error lists.
+// TestNamesOfGlobalAreThoseThatTheChartsKnow checks that the error for an unknown global value lists exactly the names
+// in the values of lab.
 func TestNamesOfGlobalAreThoseThatTheChartsKnow(t *testing.T) {
 	t.Parallel()
 	_, err := render(load(t, "rerun"), map[string]any{"global": map[string]any{"x": true}})
@@ -165,7 +167,7 @@ func TestAMisspeltGlobalIsRefusedWithASentence(t *testing.T) {
 	}
 }
 
-// TestAChartAroundTheseHasGlobalsOfItsOwn allows globals of an enclosing chart below its name, and those in
+// TestAChartAroundTheseHasGlobalsOfItsOwn checks that globals of an enclosing chart are allowed below its name and in
 // global.ignored, whatever their type.
 func TestAChartAroundTheseHasGlobalsOfItsOwn(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ func fenced(t *testing.T, page, language string) (texts []string) {
 	return texts
 }
 
-// TestTheValuesOfTheHandbookInstall renders the umbrella chart with each block of values in the handbook.
+// TestTheValuesOfTheHandbookInstall checks that the umbrella chart renders with each block of values in the handbook.
 func TestTheValuesOfTheHandbookInstall(t *testing.T) {
 	t.Parallel()
 	given := blocks(t, handbook)

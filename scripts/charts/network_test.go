@@ -175,7 +175,7 @@ func TestThePoliciesAllowTheCallersTableAndNoMore(t *testing.T) {
 	}
 }
 
-// TestTheOtherListenersAreClosed compares all other ingress rules with the architecture: clients may reach the public
+// TestTheOtherListenersAreClosed checks all other ingress rules against the architecture: clients may reach the public
 // listener, webhooks of the task queue (and, if the values name them, core and instruments) the internal one, and
 // monitoring the health ports.
 func TestTheOtherListenersAreClosed(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readmeOf returns the text of a chart's README.md: what it installs, how, and its values with defaults and meanings,
-// taken from the comments of values.yaml. Rows in shared are left out.
+// readmeOf returns the text of a chart's README.md: its content, its installation, and its values with defaults and
+// meanings, taken from the comments of values.yaml. Rows in shared are left out.
 func readmeOf(t *testing.T, name string, shared []string) string {
 	t.Helper()
 	meta := load(t, name).Metadata
@@ -45,7 +45,7 @@ func sharedRows(t *testing.T) (rows []string, charts map[string][]string) {
 	return slices.DeleteFunc(rows, func(row string) bool { return len(charts[row]) < several }), charts
 }
 
-// which describes some of all charts in a few words: "" for all, "not a, b", or "a, b".
+// which describes a subset of the charts in a few words: "" for all, "not a, b", or "a, b".
 func which(all, some []string) string {
 	missing := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
 	switch {

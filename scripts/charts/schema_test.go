@@ -205,7 +205,8 @@ func TestWrongValuesAreRefusedWithTheirPath(t *testing.T) {
 	}
 }
 
-// TestDangerousSettingsAreRefusedWherePatientsAre sets each dangerous value in every environment, in its chart.
+// TestDangerousSettingsAreRefusedWherePatientsAre checks that each dangerous value is refused in environments with
+// patients, and allowed in others.
 func TestDangerousSettingsAreRefusedWherePatientsAre(t *testing.T) {
 	t.Parallel()
 	dangerous := map[string][]any{
@@ -235,8 +236,8 @@ func TestDangerousSettingsAreRefusedWherePatientsAre(t *testing.T) {
 	}
 }
 
-// TestExtraVariablesBringNoSecretAndNoEnvironment checks extraEnv, because Helm stores values, and so secrets in them,
-// with every release.
+// TestExtraVariablesBringNoSecretAndNoEnvironment checks that extraEnv accepts neither secrets nor the environment,
+// because Helm stores values with every release.
 func TestExtraVariablesBringNoSecretAndNoEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, name := range names(t) {

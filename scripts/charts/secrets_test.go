@@ -120,7 +120,7 @@ func TestTheCommandNamesWhatIsMissingAndPrintsNothing(t *testing.T) {
 func TestOnePlaceKnowsWhereSecretsAre(t *testing.T) {
 	t.Parallel()
 	values := regexp.MustCompile(`[vV]alues\.(\w+\.)?(existingSecret|secretKeys|connectorSecret)`)
-	allowed := []string{"labkit.secret ", "labkit.tlssecret ", "labkit.certificate ", "cdc.facts "} // TLS: own Secret
+	allowed := []string{"labkit.secret ", "labkit.tlssecret ", "labkit.certificate ", "cdc.facts "} // TLS has its own Secret
 	for _, name := range append(names(t), "labkit", umbrella) {
 		files, err := filepath.Glob(filepath.Join(root, name, "templates", "*"))
 		if err != nil || len(files) == 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// foreign are variables that are no settings of a service: those of libraries, of the Go runtime and of the cluster's
+// foreign are variables that are not settings of a service: those of libraries, of the Go runtime and of the cluster's
 // own extraEnv.
 var foreign = []string{"GOMEMLIMIT", "HTTPS_PROXY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
 	"OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_RESOURCE_ATTRIBUTES", "K8S_POD_NAME", "K8S_NODE_NAME"}

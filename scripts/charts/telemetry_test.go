@@ -20,8 +20,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-// TestTheAuthorityOfTheReceiverOfTracesIsTrusted starts the gateway as a pod with telemetry.caSecret would, with and
-// without the file of that Secret.
+// TestTheAuthorityOfTheReceiverOfTracesIsTrusted starts the gateway with and without the file of telemetry.caSecret.
+// Only with it may the receiver be trusted.
 func TestTheAuthorityOfTheReceiverOfTracesIsTrusted(t *testing.T) {
 	t.Parallel()
 	program := binary(t, "gateway")

@@ -23,8 +23,9 @@ import (
 	"github.com/labplatform/labplatform/services"
 )
 
-// TestEnginesOfATrialLetInWhomTheServicesNeed compares the engines' policies with the stores in services/services.yaml.
-// In addition, the demo laboratory is written into all stores, and Kafka Connect reads the database.
+// TestEnginesOfATrialLetInWhomTheServicesNeed checks that the engines' policies allow the users of each store in
+// services/services.yaml. In addition, the demo laboratory is written into all stores, and Kafka Connect reads the
+// database.
 func TestEnginesOfATrialLetInWhomTheServicesNeed(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{"mysql": {"demo", "kafka-connect"}, "redis": {"demo"}, "mongo": {"demo"}, "objects": {"demo"},

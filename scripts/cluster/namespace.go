@@ -1,7 +1,7 @@
 package main
 
 import (
-	_ "embed" // values
+	_ "embed" // for the values files
 	"encoding/json"
 	"fmt"
 	"maps"

@@ -183,7 +183,7 @@ func (c cluster) down() error {
 	return errors.Join(append(problems, os.RemoveAll(c.dir))...)
 }
 
-// end tells a process to end and waits until it has.
+// end terminates a process and waits for its end.
 func end(id int) error {
 	_ = syscall.Kill(id, syscall.SIGTERM) // it may have ended already
 	return await(context.Background(), time.Minute, func() error {

@@ -12,7 +12,7 @@ import (
 
 const lowHaemoglobin = `{"device_data":[{"index":1,"value":"5.9"},{"index":2,"value":"4.7"}]}`
 
-// TestAnInstrumentsValuesBecomeARerunRequest follows the walk-through of the README.
+// TestAnInstrumentsValuesBecomeARerunRequest runs the walk-through of the README.
 func TestAnInstrumentsValuesBecomeARerunRequest(t *testing.T) {
 	t.Parallel()
 	const id = 97001

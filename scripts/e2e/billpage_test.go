@@ -85,7 +85,7 @@ func TestBillPageChoosesFromTwoHundredTests(t *testing.T) {
 	p.visit(fmt.Sprintf("/bill/?bill=%d", id), `document.querySelectorAll("#family li").length === 200`)
 	p.Fill("filter", "input", "URINE 1")
 	const shown = `document.querySelectorAll("#family li:not([hidden])").length`
-	if got := p.Eval(shown); got != "56" { // 1, 11 to 19, and 101 to 199, the odd ones
+	if got := p.Eval(shown); got != "56" { // the odd numbers among 1, 11 to 19 and 101 to 199
 		t.Errorf("%s tests shown, want 56", got)
 	}
 	p.Do(chromedp.Click(chromedp.CSS("#select-all")))

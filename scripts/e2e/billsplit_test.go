@@ -36,7 +36,7 @@ func seedBill(t *testing.T, id int, more ...string) {
 		id, id, id, tests[1:], reports[1:], strings.Join(more, "")))
 }
 
-// bills returns everything that a split changes in some bills, as text: amounts, and the bills of their tests and
+// bills returns everything that a split changes in the given bills, as text: amounts, and the bills of their tests and
 // reports.
 func bills(t *testing.T, ids ...int) string {
 	t.Helper()
@@ -195,7 +195,8 @@ func newBill(t *testing.T, a answer) int {
 	return int(data["new_bill"].(map[string]any)["id"].(float64))
 }
 
-// A split is refused for every guarded table and every state. Validation returns the same as a warning.
+// The test checks that a split is refused for every guarded table and every state, and that validation returns the same
+// as a warning.
 func TestBillSplitRefusals(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ kind, fixture string }{
@@ -228,7 +229,8 @@ func TestBillSplitRefusals(t *testing.T) {
 	}
 }
 
-// Sixteen callers want to move the same test, and one succeeds. With an idempotency key, all get the same response.
+// Sixteen callers move the same test concurrently. One must succeed; with an idempotency key, all must get the same
+// response.
 func TestBillSplitDoubleClicks(t *testing.T) {
 	t.Parallel()
 	first := newIDs()

@@ -117,7 +117,7 @@ func TestBillSplitMovesWhatThePatientOwes(t *testing.T) {
 	}
 }
 
-// Four tests of 250 on a bill with a discount of 100 are 225 each, in whatever order they are moved.
+// Four tests of 250 on a bill with a discount of 100 must be 225 each, in whatever order they are moved.
 func TestBillSplitSharesADiscountThreeTimes(t *testing.T) {
 	t.Parallel()
 	test := `"testAmount":"250.00"`
@@ -134,8 +134,8 @@ func TestBillSplitSharesADiscountThreeTimes(t *testing.T) {
 	}
 }
 
-// The new bill has the date of the split. The split can be undone while the same organization pays, and reports created
-// since are retired.
+// The new bill must have the date of the split. The split can be undone while the same organization pays; reports
+// created since are then retired.
 func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 	t.Parallel()
 	b := insured{91430, `"billTotalAmount":"1000.00","billTime":"2026-03-30T12:30:00Z"`, []string{`"testAmount":"900.00"`, `"testAmount":"100.00"`}}
@@ -166,7 +166,7 @@ func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 		}
 		execSQL(t, "UPDATE billing SET orgId_id = 45, source = 'Org Pay', userDetailsId_id = 501 WHERE id = ?", id)
 	}
-	execSQL(t, "UPDATE billing SET docId_id = 301 WHERE id = ?", id) // another change
+	execSQL(t, "UPDATE billing SET docId_id = 301 WHERE id = ?", id) // does not prevent the merge
 	if got := merge(); got.status != http.StatusOK {
 		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
@@ -177,7 +177,7 @@ func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 	}
 }
 
-// Notes about a split for the user do not prevent it.
+// The test checks that notes about a split for the user do not prevent it.
 func TestBillSplitNotes(t *testing.T) {
 	t.Parallel()
 	b := insured{91440, `"billTotalAmount":"950.00"`, []string{`"testAmount":"900.00"`, `"testAmount":"-50.00"`, `"testAmount":"100.00","refunded":1`}}

@@ -195,8 +195,8 @@ func TestCalloutFilters(t *testing.T) {
 	}
 }
 
-// TestCalloutLogsAreTheNewestThousandInOrder has entries of other categories and laboratories, and entries without a
-// meta.
+// TestCalloutLogsAreTheNewestThousandInOrder checks the log in the presence of entries of other categories and
+// laboratories, and of entries without a meta.
 func TestCalloutLogsAreTheNewestThousandInOrder(t *testing.T) {
 	t.Parallel()
 	var rows []string // no ids: services insert into the table concurrently
@@ -214,7 +214,7 @@ func TestCalloutLogsAreTheNewestThousandInOrder(t *testing.T) {
 	}
 }
 
-// TestCalloutOneOfTwoUsersWins has two users complete the same report concurrently.
+// TestCalloutOneOfTwoUsersWins lets two users complete the same report concurrently; only one may succeed.
 func TestCalloutOneOfTwoUsersWins(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 975000, 1, 1)

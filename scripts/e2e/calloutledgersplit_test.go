@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// ledgerASplitWhileSomeoneCalls has a report with an attempt. Its bill is split while the dialog is open. The attempt
-// and the notice belong to the new bill, which the callout must name, and the call ends the attempt on both bills.
+// ledgerASplitWhileSomeoneCalls splits the bill of a report with an attempt while the dialog is open. The attempt and
+// the notice belong to the new bill, which the callout must name, and the call ends the attempt on both bills.
 func ledgerASplitWhileSomeoneCalls(t *testing.T) {
 	s := fresh(t, "7.9")
 	execSQL(t, "UPDATE billing SET source = 'Insurance' WHERE id = ?", s.bill)

@@ -47,14 +47,14 @@ func ledgerSuppressedCall(t *testing.T) {
 		t.Errorf("records do not say what is suppressed: %s", records)
 	}
 
-	normal := fresh(t, "7.2") // (a)
+	normal := fresh(t, "7.2") // a normal value in between
 	normal.called()
 	normal.again("4.1").want(isNormal)
 	news := normal.again("7.0")
 	news.want(isPending)
 	news.inbox(drNorth, noticeTitle)
 
-	other := fresh(t, "7.2") // (b)
+	other := fresh(t, "7.2") // another clinic was not informed
 	other.called()
 	moved := unseeded(t)
 	moved.patient = other.patient
@@ -66,7 +66,7 @@ func ledgerSuppressedCall(t *testing.T) {
 	moved.inbox(inSouth, noticeTitle)
 	moved.inbox(drNorth)
 
-	first.becomes("4.2") // (c)
+	first.becomes("4.2") // the called value was wrong
 	similar.awaits("the call that justified it was wrong", isPending)
 	similar.inbox(drNorth, noticeTitle)
 	similar.onBoard("open")
@@ -101,7 +101,7 @@ func ledgerTextOnNoList(t *testing.T) {
 }
 
 func ledgerResultOfAnotherPatient(t *testing.T) {
-	dismissed := fresh(t, "7.9") // (a)
+	dismissed := fresh(t, "7.9") // a called report is dismissed
 	dismissed.called()
 	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", dismissed.report)
 	dismissed.judge()
@@ -110,7 +110,7 @@ func ledgerResultOfAnotherPatient(t *testing.T) {
 	dismissed.logged("dismissed", map[string]any{"corrected": true, "notified_persons": "[Dr Anand]"})
 	dismissed.onBoard("corrected")
 
-	s := fresh(t, "7.9") // (b)
+	s := fresh(t, "7.9") // a called report moves to another patient
 	s.called()
 	right := unseeded(t)
 	right.seed("4.1")
@@ -128,7 +128,7 @@ func ledgerResultOfAnotherPatient(t *testing.T) {
 		t.Error("the new patient's result has no deadline")
 	}
 
-	unread := fresh(t, "7.9") // (c)
+	unread := fresh(t, "7.9") // a report that no one called is dismissed
 	unread.delivered()
 	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", unread.report)
 	unread.judge()
@@ -185,7 +185,7 @@ func ledgerLimitsAndFormatsChange(t *testing.T) {
 		return s
 	}
 	limits("6.5")
-	s, waits := seeded("6.9"), seeded("6.8") // (a)
+	s, waits := seeded("6.9"), seeded("6.8") // the limits rise above a called and a waiting value
 	s.called()
 	limits("7.0")
 	execSQL(t, "UPDATE labReportRelation SET isSigned = 1, updatedOn = NOW(6) WHERE id = ?", s.report)
@@ -201,7 +201,7 @@ func ledgerLimitsAndFormatsChange(t *testing.T) {
 	waits.onBoard()
 	limits("6.5")
 
-	called, pending := seeded("7.9"), seeded("7.9") // (b), (c)
+	called, pending := seeded("7.9"), seeded("7.9") // the format gets a new id
 	called.called()
 	execSQL(t, "UPDATE ReportFormat SET id = 41673 WHERE id = 41672")
 	execSQL(t, "UPDATE ReportFormatRange SET reportFormatId_id = 41673 WHERE reportFormatId_id = 41672")

@@ -35,9 +35,9 @@ func waitingResult(t *testing.T, bill int) (report int) {
 	return bill + 1
 }
 
-// TestCalloutTwoPeopleAtTheBoard has two users. Asha states that she is calling, Sunita sees it at once, takes the
-// claim over after a question, and records the call. A claim is information only: the call could have been recorded
-// without it.
+// TestCalloutTwoPeopleAtTheBoard is a scenario of two users. Asha states that she is calling, Sunita sees it at once,
+// takes the claim over after a question, and records the call. A claim is information only: the call could have been
+// recorded without it.
 func TestCalloutTwoPeopleAtTheBoard(t *testing.T) {
 	report := waitingResult(t, 980300)
 	asha, sunita := openPage(t, stack.Endpoints.Gateway), openPage(t, stack.Endpoints.Gateway)

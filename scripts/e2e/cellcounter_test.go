@@ -47,7 +47,7 @@ func answersAre(t *testing.T, steps []step) {
 	}
 }
 
-// Mappings that were created by mistake are removed, one by one or all at once.
+// The test checks that mappings created by mistake can be removed, one by one or all at once.
 func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77005)
@@ -77,7 +77,7 @@ func seen(body string, version int) string {
 	return fmt.Sprintf(`%s,"if_version":%d}`, strings.TrimSuffix(body, "}"), version)
 }
 
-// Nucleated red cells (cell 13) that are mapped and counted with the documented fields only do not count as white
+// Nucleated red cells (cell 13) that are mapped and counted with the documented fields only must not count as white
 // cells.
 func TestCellCounterNucleatedRedCellsAreApart(t *testing.T) {
 	t.Parallel()
@@ -161,8 +161,8 @@ func TestCellCounterDocumentedAnswers(t *testing.T) {
 	}
 }
 
-// Sixteen concurrent writers map one key to two different parameters: each gets 200, or a 409 that names the conflict,
-// and every requested key is mapped afterwards.
+// Sixteen concurrent writers map one key to two different parameters: each must get 200, or a 409 that names the
+// conflict, and every requested key must be mapped afterwards.
 func TestCellCounterConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77002)

@@ -122,7 +122,7 @@ func TestCellCounterPageCountsByTheKeyboard(t *testing.T) {
 	}
 }
 
-// A held key counts one cell, and Enter ends the count wherever the focus is.
+// A held key must count one cell, and Enter must end the count wherever the focus is.
 func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 	p, report := counterPage(t, 77011)
 	p.hold("n", "n")

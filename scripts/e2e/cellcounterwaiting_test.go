@@ -116,7 +116,7 @@ func TestCellCounterPageRestoresNoCountWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestCellCounterPageSavesNoCountOfAnUnknownLogin loads keys and counts while the page cannot ask who is logged in. The
+// TestCellCounterPageSavesNoCountOfAnUnknownLogin loads keys and counts while the page cannot request the login. The
 // count is saved only after that is possible again and the user has confirmed having counted.
 func TestCellCounterPageSavesNoCountOfAnUnknownLogin(t *testing.T) {
 	p, report := counterPage(t, 77025)

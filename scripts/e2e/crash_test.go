@@ -83,7 +83,7 @@ func (r *receiver) deliveries(job string) int {
 }
 
 // TestAWebhookSurvivesTheDeathOfTheTaskQueue kills the service while acknowledged jobs wait or run, and none has been
-// delivered.
+// delivered. Afterwards each must be delivered.
 func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 	sink := newReceiver(t)
 	const count = 200

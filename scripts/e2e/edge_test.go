@@ -102,6 +102,7 @@ func TestTheInternalListenerActsAsThePlatform(t *testing.T) {
 }
 
 // TestNothingAboutPatientsIsLogged sends marked values and searches all logs and metrics of the processes for them.
+// None may be found.
 func TestNothingAboutPatientsIsLogged(t *testing.T) {
 	newReport(t, 97013)
 	const canary = "ZZPHI7Q"

@@ -97,7 +97,7 @@ func TestExternalEditWithTheAgent(t *testing.T) {
 	t.Parallel()
 	binary, dir, asha, report := buildAgent(t), t.TempDir(), editor(t, 12, "report_edit"), editReport(t)
 	first := startAgent(t, binary, asha, dir, "/nowhere", report)
-	first.wantRevisions(asha, report, 0) // opening the template is no save
+	first.wantRevisions(asha, report, 0) // opening the template is not a save
 	first.edit("one")
 	first.wantRevisions(asha, report, 1)
 	_ = first.cmd.Process.Kill()

@@ -19,7 +19,7 @@ type event struct {
 	data     map[string]any
 }
 
-// eventStream reads events in the background.
+// eventStream receives the events of a stream in the background.
 type eventStream struct {
 	t      *testing.T
 	events chan event
@@ -184,8 +184,8 @@ func TestExternalEditWhoFollows(t *testing.T) {
 	}
 }
 
-// TestExternalEditKilledDuringAHundredUploads kills the service repeatedly while clients save. Clients retry as a
-// desktop client does.
+// TestExternalEditKilledDuringAHundredUploads kills the service repeatedly while clients save and retry as a desktop
+// client does. Each acknowledged save must be kept.
 func TestExternalEditKilledDuringAHundredUploads(t *testing.T) {
 	const sessions, saves, kills = 20, 5, 6
 	saver := func(i int) *savingClient {

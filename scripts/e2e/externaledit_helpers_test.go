@@ -39,7 +39,6 @@ func editor(t *testing.T, lab int, permissions ...string) string {
 	return name
 }
 
-// logIn seeds a session of a user.
 func logIn(t *testing.T, session string, lab int, userID int64, permissions ...string) {
 	t.Helper()
 	granted, err := json.Marshal(append([]string{}, permissions...))

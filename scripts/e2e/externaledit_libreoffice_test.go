@@ -86,7 +86,8 @@ func TestExternalEditWithLibreOffice(t *testing.T) {
 	t.Logf("the author saw\n%s%s", agent.said(), final.said())
 }
 
-// TestExternalEditADocumentOfAnotherReportIsRefused copies the document of one report into the folder of another.
+// TestExternalEditADocumentOfAnotherReportIsRefused copies the document of one report into the folder of another. The
+// agent must refuse it.
 func TestExternalEditADocumentOfAnotherReportIsRefused(t *testing.T) {
 	t.Parallel()
 	binary, asha := buildAgent(t), editor(t, 12, "report_edit")
@@ -105,7 +106,7 @@ func TestExternalEditADocumentOfAnotherReportIsRefused(t *testing.T) {
 	one.wantRevisions(asha, first, 1)
 }
 
-// TestExternalEditThePagesSessionIsContinuedByTheAgent opens the session as the page does.
+// TestExternalEditThePagesSessionIsContinuedByTheAgent opens the session as the page does. The agent must continue it.
 func TestExternalEditThePagesSessionIsContinuedByTheAgent(t *testing.T) {
 	t.Parallel()
 	binary, asha, report := buildAgent(t), editor(t, 12, "report_edit"), editReport(t)

@@ -53,8 +53,8 @@ func TestExternalEditHostileFilesCostLittleMemory(t *testing.T) {
 	}
 }
 
-// TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory sends as many concurrent uploads as one laboratory may.
-// The limit leaves a quarter to others.
+// TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory sends as many concurrent uploads as one laboratory may;
+// the limit leaves a quarter to others. They must fit into the chart's memory.
 func TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory(t *testing.T) {
 	noise := make([]byte, 16<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)

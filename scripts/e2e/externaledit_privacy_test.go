@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestExternalEditNothingOfADocumentLeaks sends marked values in every part of a document, and searches the logs and
-// metrics of the gateway and the service for them.
+// TestExternalEditNothingOfADocumentLeaks sends marked values in every part of a document. The logs and metrics of the
+// gateway and the service must not contain them.
 func TestExternalEditNothingOfADocumentLeaks(t *testing.T) {
 	t.Parallel()
 	const canary = "canaryzeta7391"

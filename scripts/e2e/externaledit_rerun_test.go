@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestExternalEditAConfirmedRerunWarnsOfAnOpenSession confirms a rerun with and without an editing session.
+// TestExternalEditAConfirmedRerunWarnsOfAnOpenSession confirms a rerun with and without an editing session. Only with
+// one may the response contain a warning.
 func TestExternalEditAConfirmedRerunWarnsOfAnOpenSession(t *testing.T) {
 	t.Parallel()
 	for _, editing := range []bool{false, true} {
@@ -39,7 +40,7 @@ func confirmAgain(t *testing.T, login string, report int, value string) answer {
 	return got
 }
 
-// A document keeps its typed values. After a confirmed rerun, every user who works with an older document gets a
+// A document keeps its typed values. After a confirmed rerun, every user who works with an older document must get a
 // warning.
 func TestExternalEditWarnsOfADocumentThatIsOlderThanAConfirmedValue(t *testing.T) {
 	t.Parallel()

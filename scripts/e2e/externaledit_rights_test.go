@@ -77,8 +77,8 @@ func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	saves(t, "the list withdrew the permission", report, id, token, http.StatusForbidden)
 }
 
-// TestExternalEditAsksTheListForTheRightToRestore has a login with the permission, whose user is not in the list, or is
-// in it without the permission.
+// TestExternalEditAsksTheListForTheRightToRestore uses a login with the permission. The restore must be refused while
+// the list of users lacks the user or the user's permission, and succeed once it has both.
 func TestExternalEditAsksTheListForTheRightToRestore(t *testing.T) {
 	t.Parallel()
 	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit_takeover")

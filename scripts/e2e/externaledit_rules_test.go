@@ -214,8 +214,8 @@ func TestExternalEditAKeyMakesACreationRepeatable(t *testing.T) {
 	}
 }
 
-// TestExternalEditBadFiles sends invalid files. Each gets the documented 400, nothing is stored, and the previous files
-// stay linked.
+// TestExternalEditBadFiles sends invalid files. Each must get the documented 400, nothing may be stored, and the
+// previous files must stay linked.
 func TestExternalEditBadFiles(t *testing.T) {
 	t.Parallel()
 	word, good := docx(t, "good"), pdf("good")
@@ -302,7 +302,7 @@ func otherZip(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestExternalEditFileNamesDoNotMatter saves files with names that users choose.
+// TestExternalEditFileNamesDoNotMatter saves files with names that users choose. All must be accepted.
 func TestExternalEditFileNamesDoNotMatter(t *testing.T) {
 	t.Parallel()
 	report := editReport(t)

@@ -205,7 +205,7 @@ func hospitalSampleDrawnAgain(t *testing.T) {
 }
 
 // hospitalOrderArrivesTwice delivers a rerun order again after the rerun has ended, because the response to the first
-// delivery was lost.
+// delivery was lost. It must get the first response, and no rerun may be opened.
 func hospitalOrderArrivesTwice(t *testing.T) {
 	const id = 97911
 	newReport(t, id)

@@ -25,7 +25,7 @@ func hospitalReceiverAnswersLate(t *testing.T) {
 		first := len(ids) == 1
 		mu.Unlock()
 		if first {
-			<-r.Context().Done() // waits until the queue has given up
+			<-r.Context().Done() // waits until the queue cancels the request
 		}
 		w.WriteHeader(http.StatusOK)
 	}))
@@ -78,8 +78,8 @@ func hospitalRemovedDoctorWatches(t *testing.T) {
 	s.called()
 }
 
-// hospitalPageOfTheRerunBefore confirms from a page that was opened for an earlier rerun, which was aborted and
-// requested again.
+// hospitalPageOfTheRerunBefore checks that a confirm is refused on a page that was opened for an earlier rerun, which
+// was aborted and requested again.
 func hospitalPageOfTheRerunBefore(t *testing.T) {
 	s := fresh(t, "5.9")
 	s.requestRerun()
@@ -111,7 +111,7 @@ func hospitalCancelledBill(t *testing.T) {
 }
 
 // hospitalMergedIntoTheCalled deletes the duplicate record of a patient after its result was called. Then the value
-// turns out to be wrong.
+// turns out to be wrong: the notice is withdrawn, and one correction is sent.
 func hospitalMergedIntoTheCalled(t *testing.T) {
 	s := fresh(t, "7.9")
 	s.called()

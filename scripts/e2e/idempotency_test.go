@@ -133,8 +133,8 @@ func keyedPaths(t *testing.T) (paths []string) {
 	return paths
 }
 
-// The client repeats a request with its key, as after a lost response. Then it sends another request with the same key,
-// and one with an empty key.
+// The test sends each request twice with one key, as after a lost response: the second must get the first response.
+// Another request with the key, and one with an empty key, must be refused.
 func TestEveryPostWithAKeyIsExecutedOnce(t *testing.T) {
 	requests := keyedRequests(t)
 	for _, path := range keyedPaths(t) {

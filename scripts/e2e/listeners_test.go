@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo asks each with and without TLS, and the verb by which
-// probes ask.
+// TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo checks that each accepts requests with TLS and refuses
+// them without, and that the verb that probes use works.
 func TestAllListenersOfTheGatewayAreEncryptedWhenTheSettingsSaySo(t *testing.T) {
 	files := tlsfiles.Config(certificates.In(stack.certificates))
 	ports := map[string]string{

@@ -60,7 +60,7 @@ func archive(t *testing.T, id, category int) []string {
 	return queryTexts(t, "SELECT meta FROM ActivityLog WHERE labReportId = ? AND category = ? ORDER BY id", id, category)
 }
 
-// TestAManualRerunFromRequestToConfirm follows the second walk-through of the README.
+// TestAManualRerunFromRequestToConfirm runs the second walk-through of the README.
 func TestAManualRerunFromRequestToConfirm(t *testing.T) {
 	t.Parallel()
 	const id = 97101
@@ -206,7 +206,8 @@ func TestBadRerunInputIsRefusedAndStoresNothing(t *testing.T) {
 	}
 }
 
-// TestManyAnalysersReportAtOnce concurrently sends the values of 50 reports, and 12 parts of one report.
+// TestManyAnalysersReportAtOnce concurrently sends the values of 50 reports, and 12 parts of one report. All must be
+// stored.
 func TestManyAnalysersReportAtOnce(t *testing.T) {
 	t.Parallel()
 	const first, reports, shared, parts = 97200, 50, 97299, 12

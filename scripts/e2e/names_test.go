@@ -14,7 +14,7 @@ import (
 )
 
 // replicas are the programs behind one name, like a headless Service of Kubernetes. The name resolves to the replicas
-// that are ready and have not been told to end.
+// that are ready and have not been terminated.
 type replicas struct {
 	mu       sync.Mutex
 	programs []*program // the oldest first; guarded by mu
@@ -57,7 +57,6 @@ func (r *replicas) allReady() error {
 	return nil
 }
 
-// ready returns the addresses of the replicas that are ready.
 func (r *replicas) ready() (addresses []netip.Addr) {
 	r.mu.Lock()
 	programs := r.programs

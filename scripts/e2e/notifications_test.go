@@ -144,8 +144,9 @@ func TestNotificationsAreSentOnceAndPushed(t *testing.T) {
 	}
 }
 
-// TestNotificationKeysStandForOneNotification repeats a key, changes each part of its request, and sends an empty key.
-// A notice without the laboratory goes to the organization and the doctor of its context.
+// TestNotificationKeysStandForOneNotification checks that a repeated key gives the same notification, and that a
+// changed request or an empty key is refused. A notice without the laboratory must go to the organization and the
+// doctor of its context.
 func TestNotificationKeysStandForOneNotification(t *testing.T) {
 	t.Parallel()
 	const keyed, context = "fcm/2/topic/notify?idempotency_key=e2e-report-880011", `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":880011,"laboratory":false}`

@@ -82,7 +82,7 @@ func fillOutbox(t *testing.T) {
 
 func TestTheOutboxPageInABrowser(t *testing.T) {
 	address := strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/") + "/"
-	if got := callAt(t, address, "", "DELETE", "messages", ""); got.status != http.StatusNoContent { // of an earlier run
+	if got := callAt(t, address, "", "DELETE", "messages", ""); got.status != http.StatusNoContent { // clears an earlier run
 		t.Fatalf("clear: %d %s", got.status, got.body)
 	}
 	fillOutbox(t)

@@ -39,8 +39,8 @@ func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	}
 }
 
-// TestPagesShowOnlyCardsThatALoginMayUse uses a login of an organization, which may neither split bills nor count or
-// edit.
+// TestPagesShowOnlyCardsThatALoginMayUse checks the cards for a login of an organization, which may neither split bills
+// nor count or edit.
 func TestPagesShowOnlyCardsThatALoginMayUse(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(organizationLogin(t, "e2e-cards", "12", "4834"))

@@ -17,8 +17,8 @@ var streamed = []struct{ path, service, stream string }{
 	{"/external-edit/?report=97052", "externaledit", "/events"},
 }
 
-// TestPagesFollowTheirStreamsAgain is a deployment while each page is open: the gateway is replaced while the services
-// are stopped, so that it responds 503. Later the user's login ends, and the user logs in again.
+// TestPagesFollowTheirStreamsAgain simulates a deployment while each page is open: the gateway is replaced while the
+// services are stopped, so that it responds 503. Later the user's login ends, and the user logs in again.
 func TestPagesFollowTheirStreamsAgain(t *testing.T) {
 	newReport(t, 97052)
 	const upToDate = `document.getElementById("state").textContent.startsWith("Up to date")`
@@ -81,7 +81,7 @@ func replaceGateway(t *testing.T) {
 	restart(t, "gateway")
 }
 
-// TestPagesFollowTheirStreamsAgainForAnotherLogin is a shared computer: the user changes while the stream is
+// TestPagesFollowTheirStreamsAgainForAnotherLogin simulates a shared computer: the user changes while the stream is
 // interrupted, so that no request is ever refused. No data of the first user may stay visible. The last login must not
 // see the report.
 func TestPagesFollowTheirStreamsAgainForAnotherLogin(t *testing.T) {
@@ -152,8 +152,8 @@ func played(t *testing.T, path, setup string) page {
 
 const stateText = `document.getElementById("state").textContent`
 
-// TestCalloutPageShowsTheNewestList has a list that cannot be loaded, and a response that is older than the list of the
-// stream.
+// TestCalloutPageShowsTheNewestList checks the page while the list cannot be loaded, and with a response that is older
+// than the list of the stream.
 func TestCalloutPageShowsTheNewestList(t *testing.T) {
 	p := played(t, "/callout/", "")
 	const summary = `event: summary\ndata: {"open":%d,"overdue":0,"called":0,"median_minutes_to_callout":null,"limit_minutes":30}\n\n`

@@ -28,7 +28,7 @@ type program struct {
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd // guarded by mu
-	asked bool      // told to end; guarded by mu
+	asked bool      // termination was requested; guarded by mu
 	err   error     // error of the last end; guarded by mu
 }
 
@@ -70,7 +70,7 @@ func (p *program) start() error {
 // restarts is the maximum number of restarts.
 const restarts = 5
 
-// keep restarts the program until it is told to end.
+// keep restarts the program until its termination is requested.
 func (p *program) keep(t *testing.T) {
 	defer close(p.ended)
 	for started := 0; ; started++ {

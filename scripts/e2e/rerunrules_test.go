@@ -23,7 +23,8 @@ func newProfile(t *testing.T, id int) {
 		id, own, bilirubin, sgpt))
 }
 
-// TestRerunConfirmOfOneTestKeepsTheOther confirms one parameter of a profile whose tests have the same index.
+// TestRerunConfirmOfOneTestKeepsTheOther confirms one parameter of a profile whose tests have the same index. The other
+// test must keep its value.
 func TestRerunConfirmOfOneTestKeepsTheOther(t *testing.T) {
 	t.Parallel()
 	const id = 97151
@@ -59,7 +60,7 @@ func TestRerunConfirmOfOneTestKeepsTheOther(t *testing.T) {
 	expectProfile("[971511=18 971512=400]")
 }
 
-// TestRerunConfirmFromAnOldPage confirms while values arrive.
+// TestRerunConfirmFromAnOldPage checks that a confirm is refused when values arrived after the page was loaded.
 func TestRerunConfirmFromAnOldPage(t *testing.T) {
 	t.Parallel()
 	const id = 97152
@@ -95,7 +96,8 @@ func TestRerunConfirmFromAnOldPage(t *testing.T) {
 	}
 }
 
-// TestRerunRepeatedMessageChangesNothing repeats the messages of two analysers, also after a confirm.
+// TestRerunRepeatedMessageChangesNothing repeats the messages of two analysers, also after a confirm. Nothing may
+// change.
 func TestRerunRepeatedMessageChangesNothing(t *testing.T) {
 	t.Parallel()
 	const id = 97153
@@ -126,7 +128,8 @@ func TestRerunAutoNamesWhatItDidNotJudge(t *testing.T) {
 	}
 }
 
-// TestRerunInstrumentMayNotDecide calls all operations with a token that has no session type.
+// TestRerunInstrumentMayNotDecide calls all operations with an instrument's token, which has no session type. It may
+// deliver and read values, but not request, confirm or abort.
 func TestRerunInstrumentMayNotDecide(t *testing.T) {
 	t.Parallel()
 	const id = 97155
@@ -156,7 +159,7 @@ func TestRerunInstrumentMayNotDecide(t *testing.T) {
 	expectStored(t, id, 4, "1:1=6.1")
 }
 
-// TestRerunOfADismissedReport refuses everything but the abort.
+// TestRerunOfADismissedReport checks that every operation except the abort is refused.
 func TestRerunOfADismissedReport(t *testing.T) {
 	t.Parallel()
 	const id = 97156

@@ -64,7 +64,7 @@ func deployments(t *testing.T) []*deployment {
 
 // TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest upgrades all services at once, as a Deployment
 // does. Each has two replicas behind one name; in turn, each replica gets SIGTERM and is replaced by one with another
-// address, while requests go through a newly started gateway.
+// address, while requests go through a newly started gateway. No request may be lost.
 func TestEveryServiceRestartsOneReplicaAfterTheOtherWithoutLosingARequest(t *testing.T) {
 	all := deployments(t)
 	ports := map[string]string{"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t)}

@@ -57,8 +57,8 @@ func (g *gateways) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return (&net.Dialer{}).DialContext(ctx, "tcp", address.(string))
 }
 
-// TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced has clients that keep their connections, as proxies do,
-// and send requests that no program repeats by itself, while all gateways are replaced twice.
+// TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced replaces all gateways twice while clients keep their
+// connections, as proxies do, and send requests that no program repeats by itself. None may be lost.
 func TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced(t *testing.T) {
 	const clients, requests = 16, 1000
 	job := jobOf(t, labSession, "/queue/",

@@ -18,7 +18,7 @@ import (
 )
 
 // TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall follows docs/operations.md: all replicas are replaced
-// three times, one by one, while a service calls another through the internal listener.
+// three times, one by one, while a service calls another through the internal listener. No call may be refused.
 func TestTheSecretOfServicesIsRotatedUnderLoadWithoutARefusedCall(t *testing.T) {
 	const report = 97041
 	newReport(t, report)

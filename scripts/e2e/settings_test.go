@@ -12,7 +12,8 @@ import (
 )
 
 // TestWrongSettingsAreToldAllAtOnceAndNothingListens starts every service with three invalid settings: a value of the
-// wrong type, a value that is not among the allowed ones, and one below the minimum.
+// wrong type, a value that is not among the allowed ones, and one below the minimum. The error must name all three, and
+// no port may be opened.
 func TestWrongSettingsAreToldAllAtOnceAndNothingListens(t *testing.T) {
 	t.Parallel()
 	for _, s := range services.List() {

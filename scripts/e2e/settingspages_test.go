@@ -126,7 +126,7 @@ func TestCounterKeysPageKeepsWhatIsCountedApart(t *testing.T) {
 }
 
 // TestCounterKeysPageRemovesNoKeyThatWasMoved removes a key that another user has moved to another parameter since the
-// page was loaded.
+// page was loaded. The key must stay.
 func TestCounterKeysPageRemovesNoKeyThatWasMoved(t *testing.T) {
 	const test = 77033
 	p := keysPage(t, test)
@@ -188,7 +188,7 @@ func TestCalloutSettingsPageChangesWhatItShows(t *testing.T) {
 	}
 }
 
-// TestNotificationsPageSwitchesTypesForTheLaboratory switches a type off. Users then have no switch for it.
+// TestNotificationsPageSwitchesTypesForTheLaboratory switches a type off. Users must then have no switch for it.
 func TestNotificationsPageSwitchesTypesForTheLaboratory(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(administrator)

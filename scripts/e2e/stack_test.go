@@ -97,7 +97,7 @@ func encrypt() (environment []string, err error) {
 	if authority, err = certificates.New("e2e"); err != nil {
 		return nil, err
 	}
-	authority.Names = []string{"*.test", "gateway", "callout", "notifications", "rerun", "taskqueue"} // hosts
+	authority.Names = []string{"*.test", "gateway", "callout", "notifications", "rerun", "taskqueue"} // host names
 	if stack.certificates, err = os.MkdirTemp("", "labtls"); err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ var autoRerun = []string{
 	"gateway lab.rerun.v1.RerunService/EvaluateAutoRerun", // the client's span of the call, then the server's
 	"rerun lab.rerun.v1.RerunService/EvaluateAutoRerun",
 	"rerun send taskqueue.enqueue",
-	"rerun process taskqueue.enqueue", // from the outbox
+	"rerun process taskqueue.enqueue", // delivered from the outbox
 	"rerun lab.taskqueue.v1.TaskQueueService/Enqueue",
 	"taskqueue lab.taskqueue.v1.TaskQueueService/Enqueue",
 	"taskqueue send webhook",

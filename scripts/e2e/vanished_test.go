@@ -17,7 +17,7 @@ const announceWithin = time.Minute
 
 // TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished runs two replicas of every service that handles a
 // critical result. The leaders lose their database silently, as when a node loses power. The result arrives through the
-// other replicas.
+// other replicas and must be announced in time.
 func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) {
 	const bill = 979_800
 	ways := map[string]string{"rerun": "RERUN", "callout": "CALLOUT", "notifications": "NOTIFICATIONS"}

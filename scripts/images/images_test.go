@@ -49,6 +49,7 @@ func TestEveryImage(t *testing.T) {
 }
 
 // TestTwoBuildsAreOneDigest builds the smallest deployable a second time, from a copy of the source in another folder.
+// Both images must have the same digest.
 func TestTwoBuildsAreOneDigest(t *testing.T) {
 	host := startRegistry(t)
 	base := pushBase(t, host)

@@ -40,7 +40,8 @@ func TestMakeImagesWritesDownWhatItPushed(t *testing.T) {
 	}
 }
 
-// TestSigningSignsEveryImageAndItsBill uses a fake cosign that writes its arguments into a file.
+// TestSigningSignsEveryImageAndItsBill uses a fake cosign that writes its arguments into a file. They must include
+// every image and its bill of materials.
 func TestSigningSignsEveryImageAndItsBill(t *testing.T) {
 	for _, c := range []struct{ fails, want string }{
 		{"never", "sign --yes r/a@sha256:1\ndownload sbom r/a@sha256:1\nattest --yes --type spdxjson r/a@sha256:1\n" +

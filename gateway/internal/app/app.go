@@ -41,7 +41,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 			return err
 		}
 		connections[name] = connection
-		s.Watch(name, service.Connected(connection)) // seen before the first request of a quiet laboratory fails
+		s.Watch(name, service.Connected(connection)) // detects an unavailable service before the first request fails
 	}
 	var demo *landing.Demo
 	if cfg.DemoSignIn != "" {

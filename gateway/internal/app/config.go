@@ -110,5 +110,4 @@ func (c *Config) process() service.Config {
 	}
 }
 
-// address returns the address of a listener.
 func (c *Config) address(port int) string { return net.JoinHostPort(c.Admin.Host, strconv.Itoa(port)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/settingstest"
 )
 
-// It fails when a variable or a default changes: change README.md and the golden file too.
+// The test fails when a variable or a default changes: then update README.md and the golden file.
 func TestPrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	cfg, err := app.Load([]string{"GATEWAY_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})

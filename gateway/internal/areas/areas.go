@@ -111,7 +111,7 @@ var areas = []*edge.Area{
 		Prefixes:         []string{"/api-v3/notifications"},
 		Shape:            httpserver.Envelope,
 		Deadline:         edge.DefaultDeadline,
-		MaxResponseBytes: 32 << 20, // for a year of one user's activities
+		MaxResponseBytes: 32 << 20, // enough for a year of one user's activities
 		Streams:          []edge.Stream{liveNotifications},
 		Register:         registerNotifications,
 	},

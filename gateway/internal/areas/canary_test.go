@@ -26,7 +26,7 @@ import (
 
 const canary = "ZQCANARY"
 
-// strange returns requests that libraries log errors about, with a canary where a patient's name could be.
+// strange returns requests about which libraries log errors. Each has a canary where a patient's name could be.
 func strange(token string) []string {
 	const form = "POST /api-v3/report/external-edit/agent/7 HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary=b\r\n"
 	body := func(head, content string) string {
@@ -67,7 +67,8 @@ func strange(token string) []string {
 	return all
 }
 
-// The test sends strange requests to both listeners, while all messages of libraries are logged.
+// The test sends strange requests to both listeners while all messages of libraries are logged. No canary may be in the
+// log.
 func TestLogContainsNothingThatACallerSent(t *testing.T) {
 	logs, err := os.Create(filepath.Join(t.TempDir(), "gateway.log"))
 	if err != nil {

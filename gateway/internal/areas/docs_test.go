@@ -84,7 +84,7 @@ func nameless(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// Every documented error of every operation has the body that the gateway writes for its area.
+// The test checks that every documented error of every operation has the body that the gateway writes for its area.
 func TestDocumentedErrorsHaveTheBodyOfTheirArea(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)

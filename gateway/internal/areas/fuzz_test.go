@@ -49,7 +49,7 @@ func (s *formStream) RecvMsg(any) error { return nil }
 // an upload.
 const formMemory = 3 << 20
 
-// Any form gets a success or an error of the caller, and costs little memory.
+// The fuzz test checks that each form gets a success or a client error, and costs little memory.
 func FuzzAFormIsReadWithinBounds(f *testing.F) {
 	part := func(header, content string) string { return "--xx\r\n" + header + "\r\n\r\n" + content + "\r\n" }
 	word := `Content-Disposition: form-data; name="word_file"; filename="a.docx"`

@@ -47,7 +47,7 @@ func TestHeadIsAnsweredAsGetWithoutTheBody(t *testing.T) {
 	defer server.Close()
 	for path, want := range map[string]int{
 		"/api-v3/sample-rerun/7001": 200, "/api-v3/sample-rerun/x": 400, "/nothing": 404, "/queue": 405, "/openapi.json": 200,
-		"/api-v3/notifications/live": 405, // a stream, which would not end
+		"/api-v3/notifications/live": 405, // HEAD would never end on an event stream
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+path, http.NoBody)
 		if err != nil {
@@ -76,7 +76,7 @@ func TestABodyOfAnotherCodingOrTypeIsRefused(t *testing.T) {
 		{"", "application/json", "[]", 200},
 		{"identity", "application/json; charset=utf-8", "[]", 200},
 		{"", "", "[]", 200},
-		{"", "application/x-www-form-urlencoded", "[]", 200}, // as curl sends it
+		{"", "application/x-www-form-urlencoded", "[]", 200}, // curl's default content type
 		{"", "text/plain", "[]", 200},
 		{"", "application/vnd.lab+json", "[]", 200},
 		{"gzip", "application/json", "[]", 415},

@@ -89,7 +89,7 @@ func upload(
 // errResponded means that the service responded before the form ended.
 var errResponded = errors.New("the service responded early")
 
-// errHeader is a part whose header is larger than any browser's.
+// errHeader is returned for a part whose header is larger than browsers send.
 var errHeader = apperr.New(apperr.Invalid, "PART_HEADER_TOO_LARGE", "the header of a part of the form is larger than 16 KiB")
 
 // errNoForm is returned only to callers who may upload; authorization errors take precedence.

@@ -21,7 +21,7 @@ type Directory struct {
 
 type laboratory struct {
 	Cell   string `json:"cell"`
-	Moving bool   `json:"moving"` // to another cell; requests are refused meanwhile
+	Moving bool   `json:"moving"` // moves to another cell; its requests are refused meanwhile
 }
 
 // Read parses a directory:

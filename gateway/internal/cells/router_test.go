@@ -69,7 +69,8 @@ func send(t *testing.T, address, host, path, body string) string {
 	return fmt.Sprintf("%d %s%s", response.StatusCode, response.Header.Get("Retry-After"), content)
 }
 
-// Each laboratory's requests reach its cell. Then one laboratory moves, without effect on the others.
+// The test checks that each laboratory's requests reach its cell, and that moving one laboratory has no effect on the
+// others.
 func TestRequestsReachTheLaboratorysCell(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "cells.json")

@@ -60,12 +60,11 @@ func Read(path string) (*Demo, error) {
 	return &d, nil
 }
 
-// person returns the person with a session, or nil.
+// person returns the person whose session has this id, or nil.
 func (d *Demo) person(session string) *Person {
 	return d.first(func(p Person) bool { return p.Session.Reveal() == session })
 }
 
-// named returns the person with a name, or nil.
 func (d *Demo) named(name string) *Person {
 	return d.first(func(p Person) bool { return p.Name == name })
 }

@@ -41,8 +41,8 @@ func Static() edge.Page {
 	return edge.Static("/landing", sub)
 }
 
-// Page serves "/": the landing page of a demo, or a redirect to the API reference when d is nil. Other pages read from it
-// which person is signed in, and the facts of the platform.
+// Page serves "/": the landing page of a demo, or a redirect to the API reference when d is nil. Other pages read from
+// it which person is signed in, and the facts of the platform.
 func Page(d *Demo, f Facts) edge.Page {
 	mux := http.NewServeMux()
 	if d == nil {
@@ -70,7 +70,7 @@ func Page(d *Demo, f Facts) edge.Page {
 
 // Facts are properties of the platform that pages depend on.
 type Facts struct {
-	HasSearch  bool   `json:"has_search"`   // search finds numbers and describes sessions
+	HasSearch  bool   `json:"has_search"`   // search is deployed; it finds numbers and describes sessions
 	SignOutURL string `json:"sign_out_url"` // "": the pages do not know where a session is ended
 }
 

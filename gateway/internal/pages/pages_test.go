@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// In a field of type number a wheel or an arrow key changes the value unnoticed: an identifier to the next patient's,
-// or a measured value to a wrong one.
+// No page may have a field of type number: a wheel or an arrow key would change an identifier or a measured value
+// unnoticed.
 func TestNoFieldOfAPageIsANumberField(t *testing.T) {
 	t.Parallel()
 	read := 0

@@ -122,7 +122,8 @@ func TestMissingPartsOfAnEntryAreNull(t *testing.T) {
 	}
 }
 
-// The column labUserId contains ids of lab users only; other actors with the same number are named in the meta.
+// The column labUserId contains ids of lab users only; other actors are named in the meta, because their number may be
+// that of a lab user.
 func TestOtherActorsAreNamedInTheMeta(t *testing.T) {
 	t.Parallel()
 	db := setup(t)

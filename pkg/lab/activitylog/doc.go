@@ -1,5 +1,5 @@
-// Package activitylog appends to the platform's table ActivityLog: who did what to which report or bill, with the state
-// before and after as JSON. The log is append-only; the package neither reads, changes nor deletes entries.
+// Package activitylog appends to the platform's table ActivityLog: actor, action, report or bill, and the state before
+// and after as JSON. The log is append-only; the package neither reads, changes nor deletes entries.
 //
 // Append works within the caller's transaction, so an entry exists if and only if the described change was committed.
 // The returned id distinguishes two otherwise equal changes, for example in an outbox dedupe key.

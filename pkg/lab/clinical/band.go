@@ -53,7 +53,7 @@ func Select(bands []Band, p Patient) (band *Band, ok bool) {
 	return man, man.Reference.sameCritical(&woman.Reference) && man.Reference.Normal.equal(woman.Reference.Normal)
 }
 
-// selectFor returns the band for a known gender.
+// selectFor is Select for a known gender.
 func selectFor(bands []Band, gender byte, born births, on time.Time) (band *Band, ok bool) {
 	for i := range bands {
 		b := &bands[i]
@@ -104,7 +104,7 @@ func day(t time.Time) time.Time {
 // births is the range of possible birth dates, both inclusive. The zero value means that nothing is known.
 type births struct{ first, last time.Time }
 
-// maxYears is the highest age that is believed; the oldest person on record reached 122.
+// maxYears is the highest plausible age; the oldest person on record reached 122.
 const maxYears = 125
 
 // birthOf returns the possible birth dates: one day for a recorded birth date, and for a recorded age the birth dates
@@ -148,7 +148,7 @@ func subtractMonths(on time.Time, n int) time.Time {
 	return day
 }
 
-// admitted is the share of a patient's possible ages that a band is for.
+// admitted is how many of a patient's possible ages a band covers.
 type admitted uint8
 
 const (
@@ -157,8 +157,7 @@ const (
 	forEveryAge
 )
 
-// admits returns the share of the possible birth dates that the band is for. Limits that cannot be read may be for
-// anyone.
+// admits returns how many of the possible birth dates the band covers. Unreadable limits may cover any age.
 func (b *Band) admits(born births, on time.Time) admitted {
 	if b.From.N == 0 && b.To == nil {
 		return forEveryAge

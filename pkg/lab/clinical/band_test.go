@@ -91,7 +91,7 @@ func TestSelectWithoutAMatchingBand(t *testing.T) {
 	}
 }
 
-// The band for all ages was selected before: bilirubin 19 of a newborn was then compared with the range of adults.
+// Without this rule, a newborn's bilirubin of 19 is compared with the range of adults.
 func TestUnknownAgeBesideAgeBandsSelectsNoBand(t *testing.T) {
 	t.Parallel()
 	newborn := []clinical.Band{

@@ -6,6 +6,6 @@
 // one side of the range. A value that cannot be classified is Undecided, which is neither normal nor abnormal. Bounds
 // are inclusive: a value on the bound is inside. Numbers are exact decimals.
 //
-// Nothing is Inside critical limits by default: a text on no list, and a patient whose age or gender is unknown where
-// it decides, are Undecided.
+// Nothing is Inside critical limits by default: a text that is not listed is Undecided, and so is a value of a patient
+// whose age or gender is needed and unknown.
 package clinical

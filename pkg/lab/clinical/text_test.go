@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 )
 
-// A text that only contains a listed text, or is a listed one with a typing error, is neither normal nor critical.
+// A text that contains more than a listed text, or a listed text with a typing error, is neither normal nor critical.
 func TestTextsThatAreNotListedAreUndecided(t *testing.T) {
 	t.Parallel()
 	culture := clinical.Reference{TextOnly: true, NormalTexts: []string{"No growth", "Negative", "Not seen"}, CriticalTexts: []string{"Positive", "Seen"}}
@@ -90,7 +90,7 @@ func TestOddSpellingsWithAndWithoutCriticalTexts(t *testing.T) {
 	}
 }
 
-// Any text is inside critical limits only as a number or as a listed normal text.
+// Only numbers and listed normal texts can be inside critical limits.
 func TestOnlyListedNormalTextsAreInside(t *testing.T) {
 	t.Parallel()
 	words := []string{"Positive", "Negative", "No growth", "seen", "not", "of", "E. coli", "+", "++", "(", ")", ".", "?", "-", "ve", "7", "Ｎ", "\u200b", " "}

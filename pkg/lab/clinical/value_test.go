@@ -176,7 +176,7 @@ func TestCriticalMeansOutsideBothRanges(t *testing.T) {
 	}
 }
 
-// A word on neither list was inside the critical limits before. Now it is undecided, because it may be a critical one.
+// A word on neither list is undecided, not inside the critical limits, because it may be a critical one.
 func TestWordsAreComparedWithConfiguredTexts(t *testing.T) {
 	t.Parallel()
 	both := clinical.Reference{TextOnly: true, NormalTexts: []string{"Negative", "Non reactive"}, CriticalTexts: []string{"Malaria seen", "TNTC"}}

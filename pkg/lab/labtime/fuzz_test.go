@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
-// The span of a date or time never ends before it begins, in any zone.
+// The test checks that the span of a date or time never ends before it begins, in any zone.
 func FuzzSpanNeverEndsBeforeItBegins(f *testing.F) {
 	for _, text := range []string{"2026-11-20", "2026-11-20T10:00:00Z", "2026-03-29T02:30", "2026-11-20 10:00:00", "0000-01-01", "9999-12-31"} {
 		f.Add(text, "Europe/Berlin")

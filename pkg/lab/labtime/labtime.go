@@ -18,13 +18,14 @@ import (
 // DefaultZone is the zone that the platform gives a new laboratory.
 const DefaultZone = "Asia/Kolkata"
 
-// zones caches locations by the name asked for, nil for unknown ones, because time.LoadLocation reads a file at each
-// call. The names are settings of laboratories, so there are few.
+// zones caches locations by requested name, nil for unknown names, because time.LoadLocation reads a file at each call.
+// The names are settings of laboratories, so there are few.
 var zones sync.Map
 
 // Zone returns the IANA location with this name. ok is false for a name that is not in the zone database, such as "IST"
-// or "India Standard Time", and for "" and "Local". Surrounding spaces are ignored. A name in the wrong case is resolved
-// if title case or upper case makes a known one ("asia/kolkata", "utc"): names of the database differ in more than case.
+// or "India Standard Time", and for "" and "Local". Surrounding spaces are ignored. A name in the wrong case is
+// resolved if title case or upper case makes a known one ("asia/kolkata", "utc"): names of the database differ in more
+// than case.
 func Zone(name string) (zone *time.Location, ok bool) {
 	if known, found := zones.Load(name); found {
 		zone = known.(*time.Location)

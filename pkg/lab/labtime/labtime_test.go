@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// An unknown name was UTC before: the birth of a newborn could then be after the collection of its sample.
+// Unknown names must not count as UTC: the birth of a newborn could then be after the collection of its sample.
 func TestZoneNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

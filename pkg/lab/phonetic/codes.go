@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	// long is the number of sounds from which a word's code is its consonants. Codes of shorter words include vowels,
-	// because too many names share the same two or three consonants.
+	// long is the minimum number of sounds for a code of consonants only. Codes of shorter words include vowels, because
+	// too many names share the same two or three consonants.
 	long = 4
-	// longer is the number of sounds from which codes do not distinguish voiced and voiceless consonants.
+	// longer is the minimum number of sounds for codes that do not distinguish voiced and voiceless consonants.
 	longer = 5
 )
 
@@ -119,7 +119,7 @@ func code(heard []sound, spelled, bare string) []string {
 	return withVowels(heard, len(bare))
 }
 
-// oneSound unifies the spellings of words of one sound: Ray is Rai, and Roy in Bengal.
+// oneSound unifies the spellings of words of one sound: Ray and Rai; in Bengal, also Roy.
 var oneSound = strings.NewReplacer("oy", "ai", "oi", "ai", "y", "i")
 
 var voiceless = strings.NewReplacer("b", "p", "d", "t", "g", "k", "v", "f")

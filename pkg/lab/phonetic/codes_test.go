@@ -124,7 +124,7 @@ func TestConsonantsOfNames(t *testing.T) {
 	}
 }
 
-// An index of the previous schema has these codes.
+// The codes must equal those in an index of the previous schema.
 func TestOldCodesHaveFourSounds(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{

@@ -6,6 +6,6 @@
 // spellings of Indian names in Latin letters differ in long vowels (ee/i, oo/u, aa/a, ou/au/ow), aspirates (th/t, dh/d,
 // bh/b, kh/k, gh/g, chh/ch, ph/f), sibilants (sh/s), doubled letters, in w/v, ksh/x, q/k, z/j and dny/gy, in v/b at the
 // start and bh/v at the end; Md and Mohd stand for Mohammed. The code of a word of four sounds and more has all of its
-// consonants, so that half of a name is not a name. A shorter one has its vowels as well, as far as spellings agree in
-// them. Words without Latin letters have no code.
+// consonants, so that a part of a name does not match another name. The code of a shorter word also has the vowels in
+// which spellings agree. Words without Latin letters have no code.
 package phonetic

@@ -28,7 +28,7 @@ func sounds(spelled string) []sound {
 			}
 			all = append(all, sound{spelled[i:end], true})
 			i = end - 1
-		case letter == 'h' && i > 0 && (!isVowel(spelled[i-1]) || !isVowel(next)): // silent
+		case letter == 'h' && i > 0 && (!isVowel(spelled[i-1]) || !isVowel(next)): // a silent h
 		case letter == 'x':
 			all = append(all, sound{"k", false}, sound{"s", false})
 		case letter == 'c' && next == 'h':

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// A range may be scanned into a Range, or into a Raw with a key.
+// A range must be the same whether it is scanned into a Range, or into a Raw with a key.
 func TestRangeAndRawReadTheSameBand(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

@@ -34,11 +34,12 @@ func Of(p authn.Principal, lab authn.LabScope) (Sight, error) {
 	return s, nil
 }
 
-// IsOutside reports whether the login is of people outside the laboratory: an organization, centre or referring doctor.
+// IsOutside reports whether the login belongs to people outside the laboratory: an organization, centre or referring
+// doctor.
 func (s Sight) IsOutside() bool { return s.OrgID != 0 || s.CCID != 0 || s.OwnBills }
 
 // Conditions returns the SQL conditions of the sight, each preceded by AND, and their arguments. fulfils returns the
-// condition for a column of billing, with a question mark at each place of the id.
+// condition for a column of billing; each question mark in it stands for the id.
 func (s Sight) Conditions(fulfils func(column string) string) (where string, args []any) {
 	for _, l := range []struct {
 		column  string

@@ -19,7 +19,7 @@ func arabic(r rune) bool { return unicode.Is(unicode.Arabic, r) || r == tatweel 
 func harakat(r rune) bool { return r >= '\u064b' && r <= '\u065f' || r == '\u0670' }
 
 // sameLetter maps the letters of Arabic, Persian and Urdu that are written in several ways to one of them, and removes
-// what need not be written.
+// optional marks.
 func sameLetter(r rune) rune {
 	switch {
 	case r == tatweel || harakat(r):

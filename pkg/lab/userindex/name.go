@@ -15,7 +15,7 @@ const (
 )
 
 // Words returns the words of a name in Latin letters, without case and diacritics. Anything other than letters and
-// digits separates words, including apostrophes and hyphens: D'Souza is written in three ways.
+// digits separates words, including apostrophes and hyphens: D'Souza, D Souza and DSouza are all in use.
 func Words(name string) []string { return split(Latin(Plain(name))) }
 
 // OldWords returns the words as an index of OldSchema has them.

@@ -16,7 +16,7 @@ var consonants = strings.Fields(
 	"k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h",
 )
 
-// vowels are the independent vowels from offset 0x05, signs the vowel signs from offset 0x3e.
+// vowels are the independent vowels from offset 0x05; signs are the vowel signs from offset 0x3e.
 var (
 	vowels = strings.Fields("a a i i u u ri li e e e ai o o o au")
 	signs  = strings.Fields("a i i u u ri ri e e e ai o o o au")

@@ -8,21 +8,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/phonetic"
 )
 
-// Prefixes of forms that are a word's consonants: as spoken, and as written in a script without vowels.
+// Prefixes of forms that consist of a word's consonants: as spoken, and as written in a script without vowels.
 const (
 	spoken      = "*"
 	unvocalized = "~"
 	article     = "al" // consonants of the Arabic article
 )
 
-// Numbers of consonants that suffice to find a word: in a text of several words, and of a word alone in a script
-// without vowels.
+// Minimum numbers of consonants to find a word: in a text of several words, and for a single word in a script without
+// vowels.
 const (
 	minConsonants      = 2
 	minConsonantsAlone = 3
 )
 
-// SoundForms returns the forms of a name by which texts that sound like it find it.
+// SoundForms returns the forms of a name by which similar-sounding texts find it.
 func SoundForms(name string) []string {
 	var all []string
 	for _, word := range sounds(name) {

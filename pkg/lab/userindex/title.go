@@ -45,8 +45,8 @@ func groups(lines ...string) [][]string {
 
 const oldest = 120
 
-// Describe splits a text into the name and the details: titles, relations, sex and age. A text that consists of details
-// only is a name, because Baby and Kumari are names as well.
+// Describe splits a text into the name and the details: titles, relations, sex and age. A text of details only counts
+// as a name, because Baby and Kumari are also names.
 func Describe(text string) Person {
 	var p Person
 	var name []string

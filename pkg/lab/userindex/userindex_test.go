@@ -47,7 +47,7 @@ func TestLatinTransliteratesOtherScripts(t *testing.T) {
 	}
 }
 
-// Names in two scripts share a form of their sound.
+// The test checks that a name in two scripts has a form of its sound in common.
 func TestNamesSoundAlikeAcrossScripts(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
@@ -176,7 +176,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// A word with one wrong letter, even the first, shares a form with the correct word.
+// The test checks that a word with one wrong letter, even the first, shares a form with the correct word.
 func TestMisspelledWordSharesAFormWithTheCorrectOne(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {

@@ -20,7 +20,7 @@ import (
 const (
 	usualLimit = 50
 	maxLimit   = 200
-	// MaxTotal is the number up to which entries are counted.
+	// MaxTotal is the largest number of entries that a list counts.
 	MaxTotal = 1000
 )
 
@@ -30,8 +30,8 @@ type Page struct {
 	Before int64
 }
 
-// Asked returns the bills that the caller sees of its laboratory, and the requested page. A nil limit means 50, a nil
-// before the newest entries. Errors: those of sight.Of, and Invalid.
+// Asked returns the part of its laboratory's bills that the caller sees, and the requested page. A nil limit means 50,
+// a nil before the newest entries. Errors: those of sight.Of, and Invalid.
 func Asked(p authn.Principal, limit *int32, before *int64) (s sight.Sight, page Page, err error) {
 	lab, err := p.Scope(0)
 	if err != nil {

@@ -44,7 +44,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestTheNumberIsThatOfTheList reads a list with more entries than are counted, as logins that see different bills.
+// TestTheNumberIsThatOfTheList checks the total of a list with more entries than are counted, for logins that see
+// different bills.
 func TestTheNumberIsThatOfTheList(t *testing.T) {
 	t.Parallel()
 	db := template.New(t)

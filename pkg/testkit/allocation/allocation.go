@@ -1,5 +1,5 @@
-// Package allocation bounds what a function allocates, for parsers of foreign bytes: a short input must not cost a lot
-// of memory, nor the time to allocate it again and again.
+// Package allocation limits the memory that a function allocates, for parsers of untrusted input: a short input must
+// not need much memory, nor allocate and free it again and again.
 package allocation
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// longest is the last pause before work counts as too expensive. Other goroutines are measured with it: the fuzzing
-// engine, and what earlier tests left running.
+// longest is the last pause before work counts as too expensive. Allocations of other goroutines are measured as well,
+// such as those of the fuzzing engine and of earlier tests; the pauses let them end.
 const longest = 4 * time.Second
 
 // AtMost fails the test if work allocates more than limit bytes each time, freed meanwhile or not.

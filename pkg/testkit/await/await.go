@@ -18,7 +18,6 @@ const (
 	longestPause = 200 * time.Millisecond
 )
 
-// errFalse is the error of a condition that is false.
 var errFalse = errors.New("the condition is still false")
 
 // Nil calls check until it returns nil, with pauses that grow from 10 to 200 ms. After three minutes, or when t's

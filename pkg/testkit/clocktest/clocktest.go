@@ -1,4 +1,4 @@
-// Package clocktest has a clock that stands still until a test moves it.
+// Package clocktest provides a clock that stands still until a test moves it.
 package clocktest
 
 import (

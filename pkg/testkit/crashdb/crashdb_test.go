@@ -90,7 +90,7 @@ func outcome(err error) string {
 	return fmt.Sprint(err)
 }
 
-// A dead process executes nothing more on any connection, and the server releases its locks.
+// The test checks that a dead process executes nothing more on any connection, and that the server releases its locks.
 func TestDeadProcessExecutesNothing(t *testing.T) {
 	t.Parallel()
 	db, dsn := template.Open(t)

@@ -2,8 +2,8 @@
 // everything until the test makes it behave like a network when a node loses power, a machine freezes or packets are
 // dropped.
 //
-// kill -9 sends FIN and is detected at once. Silence simulates a lost node: neither side receives anything, nor is it
-// told that the other side has vanished.
+// kill -9 sends FIN and is detected at once. Silence simulates a lost node: neither side receives anything, not even
+// the end of the connection.
 package netfault
 
 import (

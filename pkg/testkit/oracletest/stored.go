@@ -54,7 +54,7 @@ func value(name string, cell any, r row) (any, error) {
 	case name == "is_deleted":
 		return r.number(name) != 0, nil
 	case name == "date_of_birth":
-		return cell.(time.Time).Format("2006-01-02"), nil // a DATE
+		return cell.(time.Time).Format("2006-01-02"), nil // a column of type DATE
 	case name == "contact", name == "alternate_contact":
 		return digits(r.text(name)), nil
 	case slices.Contains([]string{"user_id", "lab_id", "branch_id", "org_id", "cc_id", "last_bill_time"}, name):

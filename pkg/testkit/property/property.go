@@ -24,7 +24,7 @@ const (
 var started = start()
 
 func start() error {
-	if flag.Lookup(seedFlag).Value.String() != "0" { // RAPID_SEED
+	if flag.Lookup(seedFlag).Value.String() != "0" { // set by RAPID_SEED
 		return nil
 	}
 	chosen := uint64(fixedSeed)

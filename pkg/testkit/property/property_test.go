@@ -29,7 +29,7 @@ func TestEveryCheckDrawsTheSameValues(t *testing.T) {
 	}
 }
 
-// Both read rapid's seed concurrently; run with -race.
+// The example and the check read rapid's seed concurrently; run the test with -race.
 func TestExampleMayBeDrawnDuringACheck(t *testing.T) {
 	t.Parallel()
 	if n := rapid.IntRange(1, 9).Example(1); n < 1 || n > 9 {

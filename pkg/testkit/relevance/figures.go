@@ -9,7 +9,7 @@ import (
 // Depth is the number of hits of a result that are evaluated.
 const Depth = 10
 
-// Figures holds the quality of the results of one kind of text.
+// Figures holds the quality of search results for one kind of text.
 type Figures struct {
 	Kind   string
 	Texts  int

@@ -135,7 +135,7 @@ func handPatient(line string, lab, id int64) Patient {
 }
 
 func (p *Patient) number(key, value string) {
-	number, _ := strconv.ParseInt(value, 10, 64) // 0 for a text
+	number, _ := strconv.ParseInt(value, 10, 64) // 0 for a text that is no number
 	switch key {
 	case "d":
 		p.DateOfBirth = value

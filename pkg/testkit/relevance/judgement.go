@@ -61,7 +61,7 @@ func kinds() []kind {
 
 // Judgements generates up to n texts of each kind for each laboratory of patients.
 func Judgements(seed uint64, n int, patients []Patient) []Judgement {
-	r := rand.New(rand.NewPCG(seed, 2)) // repeatable
+	r := rand.New(rand.NewPCG(seed, 2)) // the same texts for the same seed
 	var all []Judgement
 	for _, of := range byLab(patients) {
 		for _, k := range kinds() {
@@ -74,7 +74,7 @@ func Judgements(seed uint64, n int, patients []Patient) []Judgement {
 // Texts returns n texts of each kind for patients of one laboratory. Unlike Judgements it keeps texts that other
 // patients match as well, because in a laboratory with a million patients nearly every text has several matches.
 func Texts(seed uint64, n int, patients []Patient) []Judgement {
-	r := rand.New(rand.NewPCG(seed, 2)) // repeatable
+	r := rand.New(rand.NewPCG(seed, 2)) // the same texts for the same seed
 	var all []Judgement
 	for _, k := range kinds() {
 		k.rivals = nil

@@ -9,8 +9,8 @@ import (
 // Patient is a patient of the corpus.
 type Patient struct {
 	UserID, LabID    int64
-	Words            []string // of the name
-	Contact          string   // as entered
+	Words            []string // words of the name
+	Contact          string   // phone number as entered
 	AlternateContact string
 	Email            string
 	LabPatientID     string
@@ -24,7 +24,7 @@ type Patient struct {
 	Age              string
 	DateOfBirth      string // YYYY-MM-DD, empty if unknown
 
-	names []name // of the words
+	names []name // spellings of the words
 }
 
 // name is a name with its spellings and the one in use.
@@ -44,7 +44,7 @@ func (p *Patient) national() string {
 
 // Patients generates n patients for each laboratory, the same for the same seed. Their ids are unique in the corpus.
 func Patients(seed uint64, n int, labs ...int64) []Patient {
-	r := rand.New(rand.NewPCG(seed, 1)) // repeatable
+	r := rand.New(rand.NewPCG(seed, 1)) // the same patients for the same seed
 	given, family := spelled(givenNames), spelled(familyNames)
 	var all []Patient
 	for _, lab := range labs {

@@ -59,7 +59,7 @@ func wrong(r *rand.Rand, w string) string {
 	return w
 }
 
-// twiceWrong returns an error in the first word and another in the last.
+// twiceWrong returns the name with an error in the first word and another one in the last.
 func twiceWrong(r *rand.Rand, p *Patient) string {
 	given, family := wrong(r, p.Words[0]), wrong(r, p.Words[len(p.Words)-1])
 	if given == "" || family == "" {
@@ -109,7 +109,7 @@ func telephone(r *rand.Rand, p *Patient) string {
 
 func sameName(_ string, p, other *Patient) bool { return strings.EqualFold(p.Name(), other.Name()) }
 
-// holdsWords reports whether the other's name contains every word.
+// holdsWords reports whether the other patient's name contains every word.
 func holdsWords(text string, _, other *Patient) bool {
 	for _, w := range strings.Fields(text) {
 		if !slices.Contains(other.Words, w) {
@@ -119,7 +119,7 @@ func holdsWords(text string, _, other *Patient) bool {
 	return true
 }
 
-// begunAlike reports whether every word is a prefix of a word of the other's name.
+// begunAlike reports whether every word is a prefix of a word of the other patient's name.
 func begunAlike(text string, _, other *Patient) bool {
 	for _, w := range strings.Fields(text) {
 		if !slices.ContainsFunc(other.Words, func(o string) bool { return strings.HasPrefix(strings.ToLower(o), w) }) {
@@ -129,32 +129,34 @@ func begunAlike(text string, _, other *Patient) bool {
 	return true
 }
 
-// namedAndBegun reports whether other has the given name of p in any spelling, and a name that starts with the last word of text.
+// namedAndBegun reports whether other has the given name of p in any spelling, and a name that starts with the last
+// word of text.
 func namedAndBegun(text string, p, other *Patient) bool {
 	words := strings.Fields(strings.ToLower(text))
 	return begunAlike(words[len(words)-1], nil, other) && slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == p.names[0].spellings[0] })
 }
 
-// reached reports whether the other's phone numbers contain the digits at the end.
+// reached reports whether one of the other patient's phone numbers contains the digits at the end of text.
 func reached(text string, _, other *Patient) bool {
 	digits := text[strings.LastIndexByte(text, ' ')+1:]
 	return strings.Contains(other.Contact, digits) || strings.Contains(other.AlternateContact, digits)
 }
 
-// sharesEnds reports whether the other has the same first and last names in any spelling.
+// sharesEnds reports whether the other patient has the same first and last names in any spelling.
 func sharesEnds(_ string, p, other *Patient) bool {
 	ends := &Patient{names: []name{p.names[0], p.names[len(p.names)-1]}}
 	return sameSound("", ends, other)
 }
 
-// sameSound reports whether the other has the same names in any spelling.
+// sameSound reports whether the other patient has the same names in any spelling.
 func sameSound(_ string, p, other *Patient) bool {
 	return !slices.ContainsFunc(p.names, func(n name) bool {
 		return !slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == n.spellings[0] })
 	})
 }
 
-// heldAlike reports whether the other's phone numbers contain the last word, and the other's name the words before it.
+// heldAlike reports whether the other patient's phone numbers contain the last word, and that patient's name the words
+// before it.
 func heldAlike(text string, _, other *Patient) bool {
 	words := strings.Fields(text)
 	last := words[len(words)-1]

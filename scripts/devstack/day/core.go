@@ -28,7 +28,6 @@ const (
 // row is a row of one of the core's tables, by column.
 type row map[string]any
 
-// insert inserts a row and returns its id.
 func (p *play) insert(ctx context.Context, table string, r row) (int64, error) {
 	columns := slices.Sorted(maps.Keys(r))
 	args := make([]any, len(columns))

@@ -187,7 +187,7 @@ func (s *Sandbox) end(name string, signal syscall.Signal) error {
 	return nil
 }
 
-// Start starts a part that was killed with the platform's command line and environment, except for the variables in
+// Start starts a killed part again, with the platform's command line and environment, except for the variables in
 // change. It does not wait until the part is ready.
 func (s *Sandbox) Start(name string, change map[string]string) error {
 	return s.StartProgram(name, s.Endpoints.Commands[name], change)

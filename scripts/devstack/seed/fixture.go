@@ -34,7 +34,7 @@ type Collection struct {
 	Documents []json.RawMessage
 }
 
-// Redis is keys to write as they are: hashes with their fields, and strings.
+// Redis holds the keys to write unchanged: hashes with their fields, and strings.
 type Redis struct {
 	Hash   map[string]map[string]scalar `json:"hash"`
 	String map[string]scalar            `json:"string"`

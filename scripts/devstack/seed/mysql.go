@@ -35,7 +35,6 @@ func openMySQL(dsn string) (*sql.DB, error) {
 	return db, nil
 }
 
-// column is the type of one column.
 type column struct {
 	dataType  string // data_type of information_schema, in lower case
 	generated bool

@@ -23,7 +23,6 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
 )
 
-// stores are the stores of one test.
 type stores struct {
 	target  seed.Target
 	db      *sql.DB

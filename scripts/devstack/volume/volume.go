@@ -44,7 +44,7 @@ const (
 	firstTest   = 100_001
 	firstUser   = 1_000_001
 	firstBill   = 1_000_001
-	firstReport = 10_000_001 // of reports and of billing rows
+	firstReport = 10_000_001 // first id of reports and of billing rows
 
 	testsPerLab      = 8
 	maxBillsPerUser  = 2

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// The client uses the generated types, so it compiles only while the document has everything that it uses.
+// The test generates and compiles a client, and runs it. The client uses the generated types, so it compiles only if
+// the document has everything that it uses.
 func TestATypeScriptClientIsGeneratedCompiledAndUsed(t *testing.T) {
 	generate, compile := npmTool(t, "openapi-typescript"), npmTool(t, "tsc")
 	folder := copied(t, "client.ts", "tsconfig.json")

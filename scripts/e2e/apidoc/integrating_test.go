@@ -104,7 +104,7 @@ func next(t *testing.T, what string, lines <-chan string) string {
 	}
 }
 
-// TestTheSamplesForIntegratorsWork runs every sample of the page as its reader would.
+// TestTheSamplesForIntegratorsWork runs every sample of the page as its reader would, and checks its output.
 func TestTheSamplesForIntegratorsWork(t *testing.T) {
 	port := freePort(t)
 	here := addresses()

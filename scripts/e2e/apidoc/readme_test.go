@@ -26,7 +26,7 @@ func blocks(t *testing.T) []block {
 	}
 	var all []block
 	for _, readme := range append(readmes, filepath.Join(root, "gateway/README.md"), filepath.Join(root, "README.md")) {
-		if !strings.HasSuffix(readme, os.Getenv("LAB_TEST_README")) { // make test SERVICE=rerun
+		if !strings.HasSuffix(readme, os.Getenv("LAB_TEST_README")) { // set by make test SERVICE=rerun
 			continue
 		}
 		text, err := os.ReadFile(readme)
@@ -46,7 +46,8 @@ func blocks(t *testing.T) []block {
 	return all
 }
 
-// TestTheCommandsOfTheREADMEsDoWhatTheySay runs every block, in an order that depends on the seed.
+// TestTheCommandsOfTheREADMEsDoWhatTheySay runs every block, in an order that depends on the seed, and compares its
+// output with its comments.
 func TestTheCommandsOfTheREADMEsDoWhatTheySay(t *testing.T) {
 	all := blocks(t)
 	seed := uint64(12)

@@ -19,7 +19,7 @@ import (
 type attempt struct {
 	name, method, path, body string
 
-	key      string // Idempotency-Key
+	key      string // value of Idempotency-Key
 	as       string // login; empty: l2, a lab user of laboratory 13 with every permission
 	state    string // query of rows of laboratory 12 that must not change
 	pipeline bool
@@ -169,7 +169,7 @@ func notTheirs(_ *testing.T, _ *namesWorld, body string) string {
 	return ""
 }
 
-// without returns a check that fails if the response contains a word.
+// without returns a check that fails if the response contains the word.
 func without(word string) func(*testing.T, *namesWorld, string) string {
 	return func(_ *testing.T, _ *namesWorld, body string) string {
 		if strings.Contains(strings.ReplaceAll(body, " ", ""), word) {
@@ -214,8 +214,8 @@ func jobID(body string) string {
 	return id
 }
 
-// namesWorld is the state in which the attempts are made. theirs has the names of laboratory 12 that are not in the
-// rows of the fixture.
+// namesWorld is the state in which the attempts are made. theirs contains the names of laboratory 12 that are not in
+// the rows of the fixture.
 type namesWorld struct {
 	theirs map[string]string
 	db     *sql.DB

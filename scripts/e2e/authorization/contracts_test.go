@@ -56,7 +56,7 @@ func operationsOf(t *testing.T) map[string][]string {
 	return found
 }
 
-// TestEveryOperationHasItsLine compares the table of people with the API document.
+// TestEveryOperationHasItsLine checks that the table of people and the API document have the same operations.
 func TestEveryOperationHasItsLine(t *testing.T) {
 	t.Parallel()
 	rows, _, err := peopleTable()
@@ -87,7 +87,7 @@ func TestEveryOperationHasItsLine(t *testing.T) {
 	}
 }
 
-// TestEveryMethodHasItsLine compares the table of services with the contracts.
+// TestEveryMethodHasItsLine checks that the table of services and the contracts have the same methods.
 func TestEveryMethodHasItsLine(t *testing.T) {
 	t.Parallel()
 	rows, _, err := servicesTable()

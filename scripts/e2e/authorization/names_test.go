@@ -121,7 +121,8 @@ func fieldsOfTaskData(t *testing.T) (fields []string) {
 	return fields
 }
 
-// TestEveryNameHasItsLine compares names.txt with the contracts and with the attempts.
+// TestEveryNameHasItsLine checks that names.txt has a line for each field of the contracts and no other, and that
+// attempts exist for the letters that need one.
 func TestEveryNameHasItsLine(t *testing.T) {
 	t.Parallel()
 	table := namesTable(t)
@@ -148,7 +149,7 @@ func TestEveryNameHasItsLine(t *testing.T) {
 }
 
 // TestNoNameReachesAnotherLaboratory sends names of laboratory 12 in every field that names something, as a login of
-// laboratory 13.
+// laboratory 13. No attempt may succeed.
 func TestNoNameReachesAnotherLaboratory(t *testing.T) {
 	apply(t, owners)
 	w := prepareNames(t)
@@ -162,7 +163,7 @@ func TestNoNameReachesAnotherLaboratory(t *testing.T) {
 			})
 		}
 	}
-	if status, body := w.send(t, post(rerun+"{n}/abort", "")); status != http.StatusOK { // for other tests
+	if status, body := w.send(t, post(rerun+"{n}/abort", "")); status != http.StatusOK { // restores state for other tests
 		t.Errorf("abort the rerun: %d %s", status, body)
 	}
 }

@@ -22,11 +22,11 @@ import (
 type cell struct {
 	operation, path, login string
 	letters                string // expected result for one owner, or for all owners in a list
-	owner                  int    // -1: a list
+	owner                  int    // -1: the response is a list
 	object                 owner
 }
 
-// TestPeople sends every cell of people.txt to the public listener.
+// TestPeople sends every cell of people.txt to the public listener, and compares the response with the cell.
 func TestPeople(t *testing.T) {
 	rows, columns, err := peopleTable()
 	if err != nil {

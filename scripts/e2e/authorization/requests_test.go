@@ -14,7 +14,7 @@ const (
 	list     kind = 1 << iota // one response about all owners
 	words                     // an allowed response contains the words of its owners
 	fresh                     // an allowed request changes its object, so each cell gets its own
-	unopened                  // … whose report has no open editing session
+	unopened                  // as fresh, and the report has no open editing session
 	stream                    // the response does not end by itself
 	pipeline                  // needs the search index
 	upload                    // the body is a form with files

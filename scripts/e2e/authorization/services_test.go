@@ -32,7 +32,8 @@ func token(t *testing.T, caller, audience, behalf string) string {
 	return "Bearer " + text
 }
 
-// TestServices sends every cell of services.txt to the gRPC ports, and to the gateway's internal listener.
+// TestServices sends every cell of services.txt to the gRPC ports and to the gateway's internal listener, and compares
+// the response with the cell.
 func TestServices(t *testing.T) {
 	apply(t, owners)
 	rows, columns, err := servicesTable()

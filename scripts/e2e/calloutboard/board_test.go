@@ -226,7 +226,7 @@ func TestCalloutBoardShowsEveryField(t *testing.T) {
 	}
 }
 
-// The page and the service are deployed separately, so the page may get responses of an older service.
+// The page and the service are deployed separately, so the page must work with responses of an older service.
 func TestCalloutBoardWorksWithoutTheNewerFields(t *testing.T) {
 	s := serve(t, "", nil)
 	s.worklist, s.bodies = older()

@@ -70,7 +70,7 @@ func TestACompactBoardShowsFortyResults(t *testing.T) {
 	wantClean(p)
 }
 
-// TestLongNamesWrap shows names without a blank, several values and a caller's name, at every width and at 200 %.
+// TestLongNamesWrap checks names without a blank, several values and a caller's name, at every width and at 200 %.
 func TestLongNamesWrap(t *testing.T) {
 	s := serve(t, "", nil)
 	_, s.bodies = newer()

@@ -19,8 +19,8 @@ type letter struct {
 	headers           map[string]string
 }
 
-// TestBadInputIsALetterOrSkippedAndBlocksNothing sends messages that a connector sends never or very rarely into the
-// topics.
+// TestBadInputIsALetterOrSkippedAndBlocksNothing sends messages into the topics that a connector never or very rarely
+// sends. Each must become a dead letter or be skipped, without delaying other messages.
 func TestBadInputIsALetterOrSkippedAndBlocksNothing(t *testing.T) {
 	db := database(t)
 	const patient, bill = 910_001, 9_100_010

@@ -130,7 +130,8 @@ func byOutcome(values map[string]float64) string {
 	return fmt.Sprint(kinds)
 }
 
-// TestARowChangedBySQLReachesTheIndex reads the document by its id and routing.
+// TestARowChangedBySQLReachesTheIndex checks that the index gets a row that was changed by SQL. It reads the document
+// by its id and routing.
 func TestARowChangedBySQLReachesTheIndex(t *testing.T) {
 	db := database(t)
 	const id = 900_001

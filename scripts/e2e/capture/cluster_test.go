@@ -96,7 +96,7 @@ type outage struct {
 	readOnly   bool // the index refuses writes during the outage
 }
 
-// suffer writes and searches during one outage. It returns a line of the printed table.
+// suffer runs writes and searches during one outage. It returns a line of the printed table.
 func (m *machines) suffer(t *testing.T, f outage, who *searcher) string {
 	t.Helper()
 	var over atomic.Bool

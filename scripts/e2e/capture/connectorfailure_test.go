@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// The pipeline loses its position in five ways, and recovers without an operator: the binary log is purged while the
-// connectors are stopped, their offsets are removed, records of every topic are deleted before they are read, the
+// The pipeline loses its position in five ways, and must recover without an operator: the binary log is purged while
+// the connectors are stopped, their offsets are removed, records of every topic are deleted before they are read, the
 // offsets of the consumer group are moved, and Kafka Connect forgets its connectors and their offsets. In each gap a
 // patient is registered, and one is deleted.
 func TestALostPlaceMendsItself(t *testing.T) {
@@ -79,7 +79,7 @@ func TestALostPlaceMendsItself(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, func() {
-			rest(3 * time.Second) // as above
+			rest(3 * time.Second) // the connectors write the gap into the topics
 			moveToTheEnd(t)
 			if err := platform.Start("cdc", nil); err != nil {
 				t.Fatal(err)
@@ -166,7 +166,7 @@ func deleteRecords(t *testing.T) {
 }
 
 // TestTheDatabasePasswordIsNotInTheConnectorsConfigurations reads the configurations that Kafka Connect returns to all
-// its clients.
+// its clients. None may contain the password.
 func TestTheDatabasePasswordIsNotInTheConnectorsConfigurations(t *testing.T) {
 	for _, name := range connectors.Names() {
 		text, err := fetch(http.MethodGet, platform.Endpoints.Connector+"/connectors/"+name+"/config", "")

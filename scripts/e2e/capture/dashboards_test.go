@@ -24,7 +24,8 @@ const chartsFolder = "../../../charts"
 // threshold matches the comparison at the end of an alert's expression. The part before it always has series.
 var threshold = regexp.MustCompile(`\s(==|>|<)\s[^()]*$`)
 
-// TestEveryPanelAndAlertHasSeries scrapes the whole platform with a real Prometheus after a small load.
+// TestEveryPanelAndAlertHasSeries scrapes the whole platform with a real Prometheus after a small load. Every panel and
+// alert must have series.
 func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 	folder := t.TempDir()
 	rules := rulesOfCharts(t)

@@ -83,7 +83,7 @@ func databaseAs(t *testing.T, user, password string) *sql.DB {
 	}
 	config.ParseTime, config.Loc = true, time.UTC
 	config.Params = map[string]string{"time_zone": "'+00:00'"}
-	// Long timeouts: a statement that waits for a lock would still take effect after the client has given up.
+	// Long timeouts, because a statement that waits for a lock would still take effect after the client's timeout.
 	config.Timeout, config.ReadTimeout, config.WriteTimeout = 2*time.Second, 2*time.Minute, 2*time.Minute
 	connector, err := mysql.NewConnector(config)
 	if err != nil {

@@ -24,7 +24,8 @@ const (
 )
 
 // TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay sends marked values through every path on which an engine or a
-// decoder reports an invalid value: malformed events, a column that refuses a value, a mapping that refuses one.
+// decoder reports an invalid value, and searches logs, metrics and outputs for them: malformed events, a column that
+// refuses a value, a mapping that refuses one.
 func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}

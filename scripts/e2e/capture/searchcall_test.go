@@ -165,7 +165,6 @@ func (c credential) sees(t *testing.T, text string, want ...int64) {
 	}
 }
 
-// detail reads a patient at one listener.
 func (c credential) detail(t *testing.T, listener string, id int64) answer {
 	t.Helper()
 	return c.send(t, http.MethodGet, fmt.Sprintf("%s/api/v1/users/%d", listener, id), "")

@@ -115,8 +115,8 @@ func TestWithoutTheCacheTokensWorkAndNobodyIsLoggedOut(t *testing.T) {
 	healthSays(t, "healthy", "")
 }
 
-// TestNothingThatIsSearchedForIsToldToMachines sends marked values through every response of the search, and searches
-// logs and metrics for them.
+// TestNothingThatIsSearchedForIsToldToMachines checks that logs and metrics contain no search texts: it sends marked
+// values through every response of the search and looks for them.
 func TestNothingThatIsSearchedForIsToldToMachines(t *testing.T) {
 	const id = 940_050
 	const name, contact, sample, nonsense = "Xanthippe Vongole", "9876504321", "ZQSEARCH-4711", "Qwzyx Brmpft"

@@ -12,7 +12,6 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
-// tab is a browser tab with a page of the platform.
 type tab struct{ *browser.Page }
 
 func openTab(t *testing.T, session, address string) tab {
@@ -39,7 +38,7 @@ const (
 	pageDetail  = `document.getElementById("detail").hidden ? "" : document.getElementById("detail").textContent`
 )
 
-// A receptionist finds a patient with the keyboard only, and no patient of another laboratory.
+// A receptionist must find a patient with the keyboard only, and no patient of another laboratory.
 func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	const first, second, stranger = 940_301, 940_302, 940_303
 	register(t, ownLab, first, "Quenby Ashgrove", "9811100301", "SPAGE-301/1")
@@ -72,7 +71,8 @@ func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	}
 }
 
-// Before registering a patient, a user checks whether the patient exists, and sees why each candidate is proposed.
+// Before registering a patient, a user checks whether the patient exists. The page must show why each candidate is
+// proposed.
 func TestTheSearchPageTellsWhoIsHereAlready(t *testing.T) {
 	const known = 940_311
 	register(t, ownLab, known, "Yolanda Birchwood", "9811100311", "SPAGE-311/1")
@@ -101,7 +101,8 @@ func TestTheSearchPageAsksToLogIn(t *testing.T) {
 	b.shows("what to do", pageState, "Log in")
 }
 
-// A search survives a reload, and Back from a patient returns to it. The typed text is never part of the address.
+// A search must survive a reload, and Back from a patient must return to it. The typed text must never be part of the
+// address.
 func TestTheSearchPageKeepsItsSearch(t *testing.T) {
 	const known = 940_321
 	register(t, ownLab, known, "Ximena Larkspur", "9811100321", "SPAGE-321/1")

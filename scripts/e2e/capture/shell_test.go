@@ -56,7 +56,7 @@ func TestANumberOnPaperLeadsToItsPatient(t *testing.T) {
 	}
 }
 
-// For a number with two meanings the page offers both, each with its patient.
+// For a number with two meanings the page must offer both, each with its patient.
 func TestANumberOfTwoThingsIsAQuestion(t *testing.T) {
 	const first, second = 940_411, 940_412
 	register(t, ownLab, first, "Ottoline Fairweather", "9811100411", "SHELL-411")
@@ -74,7 +74,7 @@ func TestANumberOfTwoThingsIsAQuestion(t *testing.T) {
 	b.shows("whose it is", pagePatient, "Perpetua Longbottom")
 }
 
-// An organization sees only the pages that it may use, and no refusal.
+// An organization must see only the pages that it may use, and no refusal.
 func TestALoginSeesTheNavigationThatItMayUse(t *testing.T) {
 	store(t, fmt.Sprintf(`{"sessions":[{"id":"shell-org","session_type":"organization","lab_id":%d,"org_id":45,"username":"apollo"}]}`, ownLab))
 	b := openTab(t, "shell-org", platform.Endpoints.Gateway+"/search/")

@@ -54,7 +54,7 @@ func (c *checker) work(ctx context.Context) {
 
 const looksAtOnce = 8
 
-// round checks each of the promises once.
+// round checks each promise once.
 func (c *checker) round(ctx context.Context, promises []*promise) {
 	own, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer done()

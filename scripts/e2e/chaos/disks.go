@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// smallDisks maps what gets a disk of its own to the size of its file system. Mounting requires root.
+// smallDisks maps each data folder with a disk of its own to the size of its file system. Mounting requires root.
 var smallDisks = map[string]string{"objects": "64m", "redis": "96m", "mysql": "900m"}
 
 // shrinkDisks moves folders to file systems small enough to be filled. Without root it moves none, and no disk is

@@ -77,7 +77,7 @@ func (c *checker) isAnnounced(ctx context.Context, p *promise) error {
 	return nil
 }
 
-// wasCorrected reports whether a second measurement replaced the value before anyone was told of it.
+// wasCorrected reports whether a second measurement replaced the value before anyone was informed of it.
 func (c *checker) wasCorrected(ctx context.Context, p *promise) bool {
 	var value string
 	err := c.store.QueryRowContext(ctx, "SELECT value FROM reportValues WHERE labReportId_id = ?", p.Report).Scan(&value)

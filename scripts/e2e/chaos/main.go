@@ -1,5 +1,5 @@
-// Command chaos runs a platform of its own, has the demo laboratory work on it, breaks it on purpose, and proves that
-// what was acknowledged became true. make chaos MINUTES=10 SEED=1 FAULTS=kill-engine,silent
+// Command chaos runs a platform of its own, simulates the work of the demo laboratory on it, injects faults, and checks
+// that every acknowledged change takes effect. make chaos MINUTES=10 SEED=1 FAULTS=kill-engine,silent
 package main
 
 import (

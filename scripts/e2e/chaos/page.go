@@ -45,7 +45,6 @@ func faultNames(faults []fault) string {
 	return strings.Join(parts, " + ")
 }
 
-// figures are the figures of the page.
 type figures struct {
 	Seed                                  uint64
 	Commit, Machine                       string
@@ -131,7 +130,6 @@ func (r *run) figures() figures {
 	return f
 }
 
-// classFigures returns the figures of each class of faults.
 func (r *run) classFigures() (list []classFigures) {
 	for _, c := range classes {
 		one := classFigures{Name: c.name, Says: c.says}

@@ -198,7 +198,7 @@ func (r *run) workOnce(ctx context.Context) {
 	}
 }
 
-// readFigures reads the series of Prometheus.
+// readFigures reads the results of the run from Prometheus.
 func (r *run) readFigures(ctx context.Context, server *prometheus.Server, whole time.Duration) (err error) {
 	r.watch.levels = map[string][]prometheus.Line{}
 	for _, level := range watched {

@@ -50,7 +50,6 @@ type happening struct {
 	Refusals map[int]int // by status
 }
 
-// run is one whole run.
 type run struct {
 	options
 	*platform

@@ -26,11 +26,10 @@ const (
 	shownMedian float64 = 1.25
 )
 
-// soakFigures are the figures of a soak on the page.
 type soakFigures struct {
 	figures
 	Patients, Samples int
-	Window            float64 // minutes
+	Window            float64 // length in minutes
 	Floors            string
 	Levels, Grown     []growth           // rising figures, and the data of all engines
 	Operations        []operationFigures // operations that became slower by shownMedian

@@ -28,7 +28,7 @@ func TestAlertsTellWhatTheyAreFor(t *testing.T) {
 }
 
 // TestAlertsTellTheSameOfASelectorWithFurtherLabels runs the scenarios of stories_test.yaml with rules rendered for
-// prometheusRule.selector, when all series have its labels.
+// prometheusRule.selector, when all series have its labels. The results must be the same.
 func TestAlertsTellTheSameOfASelectorWithFurtherLabels(t *testing.T) {
 	t.Parallel()
 	folder := fetched(t)

@@ -289,7 +289,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 	return string(content), err
 }
 
-// part returns the lines of a block of commands of the handbook that call a program.
+// part returns those lines of a block of handbook commands that call a program.
 func part(t *testing.T, title, program string) string {
 	t.Helper()
 	var lines []string

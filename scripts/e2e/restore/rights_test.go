@@ -117,8 +117,8 @@ func tablesOf(t *testing.T, backup string) int {
 	return strings.Count(string(text), "\nCREATE TABLE `")
 }
 
-// TestADumpThatLacksRowsOrItsEndIsRefused changes the dump as a full disk, which cuts it off, or a filter, which leaves
-// rows out.
+// TestADumpThatLacksRowsOrItsEndIsRefused cuts the dump off, as a full disk does, or removes rows, as a filter does.
+// Both must be refused.
 func TestADumpThatLacksRowsOrItsEndIsRefused(t *testing.T) {
 	p := demolab.Start(t)
 	haveUsers(t, p)

@@ -147,7 +147,7 @@ func nullable(properties object, name string, property object) {
 		property = object{"nullable": true, "allOf": []any{object{"$ref": ref}}}
 		properties[name] = property
 	}
-	// OpenAPI 3.0 wants a type next to nullable. RawJSON has no type and may be null without it.
+	// OpenAPI 3.0 requires a type next to nullable. RawJSON has no type and may be null without it.
 	switch list, _ := property["allOf"].([]any); {
 	case len(list) == 0:
 	case list[0].(object)["$ref"] == "#/components/schemas/"+anyJSON:

@@ -35,7 +35,7 @@ func convert(doc object) (object, error) {
 	return out, json.Unmarshal(text, &out)
 }
 
-// validate returns an error for a document that is no valid OpenAPI 3.0.
+// validate returns an error for a document that is not valid OpenAPI 3.0.
 func validate(doc object) error {
 	text, err := json.Marshal(doc)
 	if err != nil {

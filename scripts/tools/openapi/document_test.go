@@ -36,7 +36,7 @@ func visit(node any, place string, f func(place string, o object)) {
 	}
 }
 
-// For each of these forms, client generators silently drop an operation or its files.
+// The document must have none of these forms, for which client generators silently drop an operation or its files.
 func TestTheDocumentHasNothingThatGeneratorsDrop(t *testing.T) {
 	doc := readDocument(t)
 	schemas := child(child(doc, "components"), "schemas")
@@ -77,7 +77,7 @@ func TestEveryOperationIsDescribedAndAliasesAreDeprecated(t *testing.T) {
 	}
 }
 
-// Generators for Go and Java convert idempotency_key and Idempotency-Key to the same name.
+// No operation may have both: generators for Go and Java convert idempotency_key and Idempotency-Key to the same name.
 func TestNoOperationHasTwoParametersOfOneName(t *testing.T) {
 	doc := readDocument(t)
 	shared := child(child(doc, "components"), "parameters")

@@ -7,7 +7,7 @@ import (
 
 const anyJSON = "lab.type.v1.RawJSON"
 
-// finish changes the generated 2.0 document to describe what the REST codec really reads and writes.
+// finish changes the generated 2.0 document to describe what the REST codec reads and writes.
 func finish(doc object, all []overlay, version string) {
 	numbersAsNumbers(doc)
 	definitions := child(doc, "definitions")

@@ -55,7 +55,7 @@ var phrases = []rule{
 		hint: "var _ Y = X{} beside the type, and no comment that says it"},
 }
 
-// implements matches a comment that is nothing but this sentence; what stands before and after it is hidden code.
+// implements matches a comment that consists of this sentence only; the code around it is hidden.
 var implements = regexp.MustCompile(`(?:\A|\x00|\n[ \t]*\n)\s*` +
 	`(\w+ implements [\w.]+(?: and [\w.]+)*)\.?[ \t]*\n[ \t]*(?:\x00|\n|\z)`)
 

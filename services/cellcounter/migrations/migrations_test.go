@@ -17,8 +17,8 @@ func TestMigrations(t *testing.T) {
 	migrationtest.Run(t, migrations.Schemas())
 }
 
-// TestStoredNucleatedRedCellsAreSetApart migrates the mappings and a count of an installation of version 1.0.0. Cell 13
-// is the nucleated red cell.
+// TestStoredNucleatedRedCellsAreSetApart migrates the mappings and a count of an installation of version 1.0.0.
+// Nucleated red cells (cell 13) must be counted separately afterwards.
 func TestStoredNucleatedRedCellsAreSetApart(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

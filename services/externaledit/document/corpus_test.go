@@ -93,7 +93,8 @@ func compare(t *testing.T, root, table string) {
 	}
 }
 
-// TestRealDocuments checks documents of other programs. testdata/real/README.md states their origin.
+// TestRealDocuments compares the verdicts on documents of other programs with a table. testdata/real/README.md states
+// their origin.
 func TestRealDocuments(t *testing.T) {
 	t.Parallel()
 	compare(t, "testdata/real", "testdata/real/verdicts.txt")

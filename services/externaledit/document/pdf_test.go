@@ -168,8 +168,8 @@ func TestAScannerMayBeFedByteByByte(t *testing.T) {
 	}
 }
 
-// TestTheCheckOfAPDFIsLinear checks a file that consists of the beginnings of object streams. Its check once took the
-// square of its size.
+// TestTheCheckOfAPDFIsLinear checks that a file of beginnings of object streams takes time in proportion to its size,
+// not to the square of it.
 func TestTheCheckOfAPDFIsLinear(t *testing.T) {
 	t.Parallel()
 	took := func(unit string) time.Duration {

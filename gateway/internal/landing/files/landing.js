@@ -1,4 +1,4 @@
-// For each link of the home page that the current user may use, the number that the linked page shows.
+// Counters of the home page: each link that the user may open shows the number that the linked page shows.
 import { request } from "/assets/lab.js";
 import { currentLogin, header, mayUse } from "/assets/shell.js";
 import { withTotal } from "/assets/worklist.js";
@@ -6,7 +6,7 @@ import { withTotal } from "/assets/worklist.js";
 const everyMs = 10000;
 const rateMs = 60000; // the time over which a rate is counted
 
-// listed returns the number of a list with its words.
+// listed returns the total of a list as text with a singular or plural noun.
 const listed = (path, one, many) => request(`${path}?limit=1`).then((list) => withTotal(list, one, many));
 const figures = {
   found: () => request("/api/v1/users/search", { query: "rahul", size: 1 }).then((a) => `${a.total} called Rahul, found in ${a.took_ms} ms`),
@@ -17,7 +17,7 @@ const figures = {
   bills: () => listed("/api-v3/finance/bill/split/today", "bill of today can be split", "bills of today can be split"),
 };
 
-// refresh hides what the user may not use.
+// refresh updates the numbers and hides the links that the user may not use.
 async function refresh() {
   const login = await currentLogin();
   await Promise.all([count(), ...Object.entries(figures).map(async ([id, figure]) => {
@@ -35,7 +35,7 @@ async function refresh() {
 
 const counted = []; // {at, numbers}, the oldest first
 
-// count shows how much each service has done, and from the second look on how much of it in a minute.
+// count shows the total that each service has counted and, from the second reading on, the rate per minute.
 async function count() {
   const numbers = await request("/sign-in/counters").catch(() => ({}));
   counted.push({ at: Date.now(), numbers });

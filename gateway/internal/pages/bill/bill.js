@@ -11,7 +11,7 @@ const amountNames = { billTotalAmount: "Total", billConcession: "Concession", bi
 
 const $ = (id) => document.getElementById(id);
 const money = new Intl.NumberFormat("en-IN", { style: "currency", currency: "INR" });
-const filterFrom = 10; // tests of a bill from which they can be filtered
+const filterFrom = 10; // minimum number of tests for which the filter is shown
 let shownBill = ""; // id of the bill that the user chose, as text: it may be above 2^53
 let bills = [];
 let chosen = new Set(); // ids of the tests that go to the new bill
@@ -43,7 +43,7 @@ function testLine(test, choosable) {
   return element("li", "", element("label", "", box, nameOf(test), amount));
 }
 
-// pick chooses the tests of checked boxes, and leaves out the tests of the others.
+// pick adds the tests of checked boxes to the choice and removes the tests of the others.
 function pick(boxes) {
   for (const box of boxes) {
     if (box.checked) chosen.add(Number(box.value));
@@ -52,7 +52,7 @@ function pick(boxes) {
   calculate();
 }
 
-// filter returns a field that hides tests by their names, and a box that chooses all tests that are shown.
+// filter returns a field that hides tests by their names, and a box that chooses all shown tests.
 function filter(list) {
   const lines = [...list.children];
   const field = element("input");
@@ -60,7 +60,7 @@ function filter(list) {
   const all = element("input");
   Object.assign(all, { type: "checkbox", id: "select-all" });
   field.addEventListener("input", () => {
-    let shown = true; // the tests of a profile follow it
+    let shown = true; // tests of a profile are shown or hidden with it
     for (const line of lines) {
       if (!line.classList.contains("child")) shown = line.textContent.toLowerCase().includes(field.value.trim().toLowerCase());
       line.hidden = !shown;
@@ -121,7 +121,7 @@ function askForTests() {
   problem("Choose the tests that go to a new bill. Choosing a profile includes all its tests.");
 }
 
-// named returns a bill with ids as text.
+// textOf returns an id as text, because ids may exceed 2^53; named returns a bill with such ids.
 const textOf = (thing, field) => thing[`${field}_text`] ?? (thing[field] === null ? null : String(thing[field]));
 const named = (bill) => ({ ...bill, id: textOf(bill, "id"), parent_bill_id: textOf(bill, "parent_bill_id") });
 
@@ -153,7 +153,7 @@ async function choose(id, match = { bill_id: id }) {
   await patientBar(match);
 }
 
-// billsOf lists the bills of what a number names.
+// billsOf returns the bills that a typed number may mean.
 const billsOf = ({ bill }) => (bill ? [{ key: bill.bill_id, text: `Bill ${bill.lab_bill_id}, order ${bill.order_number}` }] : []);
 
 async function find(typed) {
@@ -177,7 +177,7 @@ const order = (extra) => ({ test_ids: [...chosen], new_source: $("source").value
 async function calculate() {
   const own = ++calculation;
   $("do").disabled = true;
-  if (chosen.size === 0) return askForTests(); // the boxes stay, with the focus
+  if (chosen.size === 0) return askForTests(); // keeps the boxes and the focus
   const tests = bills.find((bill) => bill.id === shownBill).tests.filter((test) => !test.profile_id && !test.is_gone);
   const moving = tests.filter((test) => chosen.has(test.id));
   $("sum").textContent = `${moving.length} of ${tests.length} tests chosen: ${money.format(moving.reduce((sum, test) => sum + price(test), 0))}`;

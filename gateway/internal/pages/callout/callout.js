@@ -15,7 +15,7 @@ let items = []; // results that need a callout
 let unclear = []; // values that the platform cannot evaluate
 let corrected = []; // results that were called and then corrected
 let unconfirmed = []; // critical values of reruns that are not in the report yet
-let clockSkew = 0; // clock of the server minus clock of this device, in milliseconds
+let clockSkew = 0; // server's clock minus this device's clock, in milliseconds
 let quietSince = null; // time since when no result needs a callout, or null
 let wantedBill = Number(new URLSearchParams(location.search).get("bill")); // its card gets the focus once; 0: none
 let elsewhere = 0; // waiting results in departments that the user does not see
@@ -131,7 +131,7 @@ const reasons = {
   push_waits: "Messages to phones wait until the operator of the installation configures them.",
 };
 
-// showReach shows whether notices cannot be sent, and how many results wait where the user does not see them. The texts change
+// showReach shows whether notices cannot be sent, and how many results wait in departments that the user does not see. The texts change
 // only when they say something new, so that a screen reader does not repeat them.
 function showReach(notices) {
   const since = notices?.since ? ` (since ${moment(notices.since)})` : "";
@@ -192,9 +192,9 @@ function correctedLine(c) {
     c.notified_persons?.length ? element("div", "", `Call ${c.notified_persons.join(", ")}.`) : "", record];
 }
 
-let lists = 0; // number of the lists that came
+let lists = 0; // number of lists received
 
-// askForList requests the list and returns whether it was shown: one that came meanwhile is newer.
+// askForList requests the list and returns whether it was shown. A list that arrived meanwhile by event is newer and stays.
 async function askForList() {
   const before = lists;
   try {
@@ -317,7 +317,7 @@ async function refused() {
   }
 }
 
-// ended is set when the session has ended. The next one may be another user's, whose name and drafts the page must load.
+// ended is set when the session has ended. The next session may be another user's, so the page then loads name and drafts again.
 let ended = false;
 
 // forget removes all patient data from the page because the session has ended or lacks permission.

@@ -1,4 +1,4 @@
-// "I am calling": a claim of a result, which the other boards of the laboratory show. It ends by itself.
+// Claims of results ("I am calling"). The other boards of the laboratory show a claim; it expires by itself.
 import { request, minute } from "../assets/lab.js";
 
 // current returns the claim of a result, null if no one is calling. now is in milliseconds of the server's clock.
@@ -10,7 +10,7 @@ const since = (claim) => minute(new Date(claim.since));
 export const describe = (claim) => (!claim ? "" : claim.mine ? `You are calling since ${since(claim)}.` : `${claim.name} is calling since ${since(claim)}.`);
 export const action = (claim) => (!claim ? "I am calling" : claim.mine ? "I am not calling" : "Take over");
 
-// change claims the result, gives up the user's own claim, or takes another person's over after a question. It returns the claim
+// change claims the result, gives up the user's own claim, or, after confirmation, replaces another person's. It returns the claim
 // afterwards.
 export async function change(item, now) {
   const held = current(item, now);

@@ -8,7 +8,7 @@ import { patientOf, valueText } from "./result.js";
 const $ = (id) => document.getElementById(id);
 let chosen = null; // the result that the dialog shows
 let saving = false;
-let board; // what the dialog needs of the board
+let board; // the board's functions, see connect
 
 // connect starts the dialog. board has now() in milliseconds of the server's clock, find(report), which returns a waiting result
 // of the list, load(), which requests the list again, called(report) after a call that ended the wait, say(text, bad), focus(report)

@@ -1,10 +1,10 @@
-// What the user typed into the dialog and did not save. It stays in this tab over Escape, a reload and an expired session, and only
-// the same login gets it back. The read-back is not kept: it belongs to one conversation.
+// Unsaved input of the dialog. It survives Escape, a reload and an expired session in this tab; only the same login gets it back. The
+// read-back is not kept, because it belongs to one conversation.
 const fields = ["person", "recipient", "method", "comment"];
-const memory = new Map(); // of a login that is not known
+const memory = new Map(); // drafts of an unknown login
 let owner = ""; // "" for a login that is not known
 
-// ofLogin sets whose drafts the following calls are about, by identity of shell.js.
+// ofLogin sets the login that owns the drafts of the following calls, as identity of shell.js returns it.
 export const ofLogin = (who) => { owner = who; };
 
 const keyOf = (report) => `callout-draft:${owner}:${report}`;
@@ -22,7 +22,7 @@ export function keep(report, form) {
   }
 }
 
-// restore fills the form with what was kept, and returns whether there was anything.
+// restore fills the form with the stored draft and returns whether there was one.
 export function restore(report, form) {
   const text = memory.get(report) || stored(report);
   if (!text) return false;

@@ -4,7 +4,7 @@ import { header } from "../assets/shell.js";
 import { ask } from "../assets/ask.js";
 
 const path = "/operation/critical-callout/settings";
-// Name, label, what it does, and the bounds of a number.
+// Name, label, description and bounds of each setting.
 const fields = [
   ["escalate_minutes", "Minutes until a result is escalated", "A critical result that no one has called for so long is announced to the laboratory again. The same time lies between escalations. 1 to 1440.", 1, 1440],
   ["escalate_most", "Escalations of one result", "After so many, reminders follow. 1 to 20.", 1, 20],
@@ -13,7 +13,7 @@ const fields = [
   ["read_back_needed", "Read-back is needed", "A call without read-back stays an attempt, and the result keeps waiting."],
 ];
 const $ = (id) => document.getElementById(id);
-let loaded = {}; // the settings as the page last saw them
+let loaded = {}; // the settings as last received
 
 function tell(text, kind) {
   $("told").textContent = text;
@@ -38,7 +38,7 @@ function mark(name, text) {
   $(name).setAttribute("aria-invalid", String(text !== ""));
 }
 
-// show fills in settings. Without the right to change them their fields are disabled.
+// show fills in settings. Their fields are disabled for a user without the permission to change them.
 function show(settings) {
   loaded = settings;
   for (const [name, , , least] of fields) {
@@ -52,7 +52,7 @@ function show(settings) {
   $("state").className = "dim";
 }
 
-// read returns the settings of the form, null if one is no number within its bounds.
+// read returns the settings of the form, or null if a number is missing or out of bounds.
 function read() {
   const settings = {};
   for (const [name, , , least, most] of fields) {

@@ -14,11 +14,11 @@ const base = "/api-v3/cell-counter-mappings/";
 
 // Page of the cell counter: it counts key presses per cell type, shows the differential, and saves the count of each observer.
 let counter = null;
-// {test, report, observer, typed, login} of the count: report is 0 until the user enters one, typed the text that named it, login
-// who counts.
+// {test, report, observer, typed, login} of the count: report is 0 until the user enters one, typed is the text that named it, login is the
+// counting user.
 let subject = null;
-let resolved = { typed: "", report: 0 }; // the report that a number means, so that it is looked up once
-let testTyped = false; // the user, and not the report, chose the test in the field
+let resolved = { typed: "", report: 0 }; // the report of the last typed number, so that each number is looked up once
+let testTyped = false; // whether the user, not the report, chose the test in the field
 let loads = 0; // number of the latest load; responses to earlier ones are ignored
 let cells = new Map(); // cell types by id
 let finished = false;
@@ -33,7 +33,7 @@ const request = (path, body, options) => send(base + path, body, options);
 
 const counted = () => (counter ? counter.history.length : 0);
 
-// unknownLogin is who counts while that cannot be asked.
+// unknownLogin stands for the login while it cannot be requested.
 const unknownLogin = { key: "", name: "" };
 
 // confirmed asks before counted cells are discarded, and returns whether the user agreed. If nothing is counted it returns true.
@@ -45,7 +45,7 @@ async function confirmed(question, yes) {
   return agreed;
 }
 
-// countable lists the reports of what a number names whose cells are counted, of a test if the user chose one.
+// countable returns the reports of a typed number that need a cell count; with a chosen test, only its reports.
 const countable = (test) => ({ reports }) => reports.filter((r) => r.cell_counter && (!test || r.test_id === test))
   .map((r) => ({ key: r.lab_report_id, test: r.test_id, text: [r.test_name, r.sample_id && `sample ${r.sample_id}`].filter(Boolean).join(", ") }));
 
@@ -64,7 +64,7 @@ async function reportOf(test) {
   return resolved.report;
 }
 
-// showPatient shows whose report is counted. It does not keep the user waiting.
+// showPatient shows the patient of the counted report. The count does not wait for it.
 const showPatient = () => patientBar(subject.report ? { lab_report_id: subject.report } : null);
 
 // load loads the keys of the test and report in the fields and begins a count of them.
@@ -106,7 +106,7 @@ function begin(requested, view, list) {
   if (subject) {
     forget(subject);
     disown(subject);
-    if (subject.test !== requested.test || subject.report !== requested.report) { // a sample of another patient
+    if (subject.test !== requested.test || subject.report !== requested.report) { // the next sample may be another patient's
       $("wbc").value = "";
       $("corrected-already").checked = false;
     }
@@ -258,7 +258,7 @@ function count(key) {
   }
 }
 
-// identify notes who counts: the user may have logged in as someone else since the keys were loaded.
+// identify stores the current login with the count: the user may have logged in as someone else since the keys were loaded.
 async function identify() {
   const login = await presentLogin();
   if (login && subject && login.key !== subject.login.key) {
@@ -268,7 +268,7 @@ async function identify() {
   }
 }
 
-// leave ends the count on this page, because another tab has loaded it: each cell was stored, and is there.
+// leave ends the count on this page, because another tab has loaded it, with every cell counted so far.
 function leave() {
   counter = subject = null;
   $("counter").hidden = true;
@@ -285,8 +285,8 @@ function undo() {
   say(taken ? "Undone: " + (cells.get(taken.cell_id)?.name || taken.keys[0]) : "Nothing to undo.");
 }
 
-// named makes the count one of the report in the field, after the user has seen whose it is. It returns whether the count can be
-// finished: also without a report.
+// named assigns the count to the report in the field after the user has confirmed the patient. It returns whether the count can be
+// finished, which is also possible without a report.
 async function named() {
   busy = true;
   try {
@@ -296,7 +296,7 @@ async function named() {
       return false;
     }
     if (report) {
-      forget(subject); // the stored count was one of no report
+      forget(subject); // the count was stored without a report
       disown(subject);
       subject = { ...subject, report, typed: typedNumber() };
       own(subject);
@@ -311,7 +311,8 @@ async function named() {
   }
 }
 
-// isRight shows the patient of a report that was entered after counting, and asks. Without a search there is no patient to show.
+// isRight shows the patient of a report that was entered after counting and asks for confirmation. Without a search service there is no
+// patient to show.
 async function isRight(report) {
   const match = await patientBar({ lab_report_id: report });
   if (!match) return (await currentVisitor()).has_search === false;
@@ -320,8 +321,8 @@ async function isRight(report) {
   return right;
 }
 
-// isCounters reports whether the login is the one that counted. While that cannot be asked no count is saved: another person may
-// have logged in.
+// isCounters reports whether the current login counted the cells. While the login cannot be requested, no count is saved, because another
+// person may have logged in.
 async function isCounters() {
   busy = true;
   const login = await presentLogin();
@@ -336,14 +337,14 @@ async function isCounters() {
   return false;
 }
 
-// adopted makes the count of an unknown login one of the present login after the user has confirmed it, and returns whether it is.
+// adopted assigns the count of an unknown login to the current login after the user has confirmed it. It returns whether it did.
 async function adopted(login) {
   const question = `It could not be checked who counted these ${counted()} cells. Did ${login.name || "you"} count all of them?`;
   if (!(await confirmed(question, "Yes, save them"))) {
     say("The count is not saved. Log in as the person who counted, and finish again; or start again.", "warn");
     return false;
   }
-  forget(subject); // the stored count was one of the unknown login
+  forget(subject); // the count was stored for the unknown login
   subject.login = login;
   keep(subject, counter.saved());
   return true;
@@ -386,7 +387,7 @@ async function finish() {
   await compare().catch((error) => say(saved + " The comparison could not be loaded: " + error.message, "warn"));
 }
 
-// save stores the count. A stored count is replaced only after the user has seen whose it is and agreed.
+// save stores the count. A stored count is replaced only after the user has seen its owner and agreed.
 async function save(path, count) {
   try {
     await request(path, count, { method: "PUT" });
@@ -443,7 +444,7 @@ async function observe() {
   draw();
 }
 
-// compare shows the agreement of the two observers of the report; nothing if the report is unknown or only one has counted.
+// compare shows the agreement of the two observers of the report. It shows nothing if the report is unknown or only one has counted.
 async function compare() {
   $("comparison").hidden = true;
   if (!subject?.report) return;

@@ -1,7 +1,7 @@
 let audio = null;
 
-// beep plays a tone for a user who looks into the microscope: a high one when the target is reached, a low one for a key that
-// counted nothing. what names the number of tones in the document, for tests.
+// beep plays a tone for a user who looks into the microscope: a high one when the target is reached, a low one for a key that counted
+// nothing. The number of tones is stored in the document under the name what, for tests.
 export function beep(frequency, what) {
   audio ??= new AudioContext();
   const tone = audio.createOscillator();

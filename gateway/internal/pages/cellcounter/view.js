@@ -32,7 +32,7 @@ export const keypad = (counted, cells, press) => counted.map((mapped) => {
   return button;
 });
 
-// shareRow shows a cell of the differential.
+// shareRow returns the table row of a cell type in the differential.
 export function shareRow(share, cells) {
   const tr = document.createElement("tr");
   const cell = typeOf(cells, share.cell_id);
@@ -47,7 +47,7 @@ export function shareRow(share, cells) {
   return tr;
 }
 
-// agreementRow compares the two observers' counts of a cell.
+// agreementRow returns the table row that compares both observers' counts of a cell type.
 export function agreementRow(a, cells) {
   const tr = document.createElement("tr");
   const verdict = td(a.within_chance ? "agree" : "differ");

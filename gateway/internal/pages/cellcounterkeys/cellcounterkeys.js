@@ -1,5 +1,5 @@
-// Page of the keys of a test: which key counts which cell into which parameter of the report. Only what was changed is sent, so
-// that two people may map different keys at once.
+// Page of the keys of a test: which key counts which cell into which parameter of the report. Only changed rows are sent, so that two
+// people may map different keys at once.
 import { element, request as send } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
 import { ask } from "../assets/ask.js";
@@ -8,7 +8,7 @@ import { chip } from "../cell-counter/view.js";
 
 const base = "/api-v3/cell-counter-mappings/";
 const request = (path, body, options) => send(base + path, body, options);
-const modifiers = ["Shift", "Control", "Alt", "AltGraph", "Meta"]; // no press of their own
+const modifiers = ["Shift", "Control", "Alt", "AltGraph", "Meta"]; // modifier keys alone count nothing
 const $ = (id) => document.getElementById(id);
 let test = null; // {id, lab, may, own, target, hasDefaults} of the test that is shown
 let rows = []; // {index, order, name, key, cell, apart, saved, note, tr} of each parameter; saved is {key, cell} or null
@@ -128,7 +128,7 @@ function press(event) {
   draw(row);
 }
 
-// changed returns the rows that differ from what is stored, and notes what they lack.
+// changed returns the rows that differ from the stored ones, and notes what each incomplete row lacks.
 function changed() {
   const list = rows.filter((row) => (row.key !== "" || row.cell !== 0) && (row.key !== row.saved?.key || row.cell !== row.saved?.cell));
   for (const row of list) {
@@ -139,8 +139,8 @@ function changed() {
   return list;
 }
 
-// mappingOf returns what is stored of a row. A cell that stays keeps whether it is counted apart: the service finds mappings by key
-// first, so it takes an exchange of two keys for a change of their cells, and would choose the default of each cell.
+// mappingOf returns the mapping of a row as the service stores it. With an unchanged cell it includes include_in_total: the service matches
+// mappings by key, so it would treat two exchanged keys as changed cells and use the default of each cell.
 function mappingOf(row) {
   const mapping = { key: row.key, cell_id: row.cell, report_format_index: row.index, report_format_order: row.order };
   return row.cell === row.saved?.cell ? { ...mapping, include_in_total: !row.apart } : mapping;
@@ -166,14 +166,14 @@ async function save() {
   }
 }
 
-// isMoved reports whether the stored key of a row belongs to another parameter by now.
+// isMoved reports whether the stored key of a row now belongs to another parameter.
 async function isMoved(row) {
   const { mappings } = await request(String(test.id));
   const now = mappings.find((m) => m.key.toLowerCase() === row.saved.key.toLowerCase());
   return now !== undefined && (now.report_format_index !== row.index || now.report_format_order !== row.order);
 }
 
-// drop removes the stored key of a row. The service removes by key, whatever parameter it counts into.
+// drop removes the stored key of a row. The service removes keys regardless of their parameter.
 async function drop(row) {
   if (await isMoved(row)) return tell(`Someone moved the key ${row.saved.key} to another parameter meanwhile, so it was not removed. Load the page again to see the keys.`, "warn");
   await request(`${test.id}?lab_id=${test.lab}&key=${encodeURIComponent(row.saved.key)}`, undefined, { method: "DELETE" });

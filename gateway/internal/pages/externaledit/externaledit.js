@@ -14,7 +14,7 @@ let versions = [];
 let more = false; // whether the server has older versions than the loaded ones
 let unfollow = null; // ends the event stream of the report
 let noticed = []; // warnings about the document that this page opened or restored
-let templates = []; // what a report without a version may begin with
+let templates = []; // templates for a report without versions
 
 function say(text, bad) {
   $("state").textContent = text;
@@ -58,7 +58,7 @@ function row(one) {
   return tr;
 }
 
-// own reports whether the session is the user's: only its author gets the token.
+// own reports whether the session belongs to the user: only its author gets the token.
 const own = () => Boolean(session?.auth_token);
 
 function show() {
@@ -127,7 +127,7 @@ function follow() {
 
 function lost(problem) {
   if ([401, 403, 404].includes(problem.status)) {
-    report = 0; // what was asked about it is not shown any more
+    report = 0; // responses to earlier requests are ignored
     $("opened").hidden = $("warnings").hidden = $("holder").hidden = $("versions").hidden = true;
     patientBar(null);
     say(problem.message, true);
@@ -140,7 +140,7 @@ async function offer() {
   $("template").replaceChildren(...templates.map((t) => new Option(t.name, t.id)));
 }
 
-// firstDocument is what the session begins with: the report's newest version, or the template that was chosen.
+// firstDocument returns the document of a new session: the report's newest version, or the chosen template.
 function firstDocument() {
   const current = versions.find((v) => v.is_current)?.word_file_path;
   const template = templates.find((t) => String(t.id) === $("template").value);
@@ -173,7 +173,7 @@ async function takeOver() {
 }
 
 async function end() {
-  const { id, author_name: author } = session; // the one that the question is about
+  const { id, author_name: author } = session; // the session that the question concerns
   const mine = own();
   if (!await confirmed(`End ${mine ? "your session" : `the session of ${author}`}? Unsaved changes are lost.`, "End session")) return;
   await (mine ? request(`${base}${id}`, undefined, { method: "PUT" }) : request(`${base}sessions/${id}/end`, {}));
@@ -194,7 +194,7 @@ async function choose(id, match = { lab_report_id: id }) {
   await patientBar(match);
 }
 
-// clear removes what belongs to the report before, so that nothing of it stands beside another patient.
+// clear removes the data of the previous report, so that none of it is shown beside another patient.
 function clear(id) {
   [report, session, versions, noticed] = [id, null, [], []];
   unfollow?.();
@@ -204,7 +204,7 @@ function clear(id) {
   patientBar(null);
 }
 
-// reportsOf lists the reports of what a number names.
+// reportsOf returns the reports that a typed number may mean.
 const reportsOf = ({ reports }) => reports.map((r) => ({ key: r.lab_report_id, text: [r.test_name || `Report ${r.lab_report_id}`, r.sample_id && `sample ${r.sample_id}`].filter(Boolean).join(", ") }));
 
 async function find(typed) {

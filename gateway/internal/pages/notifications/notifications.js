@@ -32,7 +32,7 @@ function line(item) {
   return li;
 }
 
-// target links what a notification is about, if the login may open it.
+// target returns a link to the subject of a notification, if the login may open it.
 function target({ bill_id: bill, notification_type_id: type } = {}) {
   if (!bill) return [];
   const [path, text] = String(type) === critical ? ["/callout/", "Critical results of this bill"] : ["/bill/", "Open the bill"];
@@ -54,12 +54,12 @@ let asked = 0; // number of the last request for the list
 let came = 0; // number of events
 let connected = false;
 
-// load shows the list, unless a later call does. With an open stream the list is then up to date.
+// load requests and shows the list; a later call replaces an earlier one. With an open stream the list is then up to date.
 async function load() {
   const mine = ++asked, before = came;
   const response = await request(`${base}all?limit=${maxItems}`);
   if (mine !== asked) return;
-  if (came !== before) return load(); // the answer may be older than what came
+  if (came !== before) return load(); // the response may be older than events received meanwhile
   items = response.data;
   count(response.unread_count);
   show();
@@ -92,9 +92,9 @@ function changed(item) {
   show();
 }
 
-const received = { notification: arrived, changed, unread: (inbox) => count(inbox.unread_count) }; // by event
+const received = { notification: arrived, changed, unread: (inbox) => count(inbox.unread_count) }; // handlers by event
 
-// opened loads the list at each connection: the stream does not repeat all that was missed, for example reads on other devices.
+// opened loads the list at each connection: the stream does not repeat every missed event, for example reads on other devices.
 function opened() {
   connected = true;
   load().catch((problem) => say(problem.message, true));
@@ -104,7 +104,7 @@ function lost(problem) {
   connected = false;
   if (problem.status === 401 || problem.status === 403) {
     items = [];
-    asked++; // no answer is shown any more
+    asked++; // ignores pending responses
     $("list").replaceChildren();
     say(problem.message, true);
   } else say("Connection lost. New notifications are not shown until the connection is restored.", true);
@@ -122,7 +122,7 @@ async function allow() {
   tell("This device shows new notifications while this page is open in the background.", "good");
 }
 
-// title is what people call a type; its name is a word of programs.
+// title returns the display name of a type; its own name is for programs.
 const title = (one) => one.description || one.name.replaceAll("_", " ");
 
 // type returns the switch of a type. store sends what the user chose: true for off.

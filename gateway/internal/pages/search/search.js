@@ -3,7 +3,7 @@
 import { request, element, link } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
 
-const pauseMs = 150; // between the last keystroke and the request
+const pauseMs = 150; // pause between the last keystroke and the request
 const pageSize = 10;
 
 const $ = (id) => document.getElementById(id);
@@ -29,7 +29,7 @@ function say(text, bad) {
 function marked(text, typed) {
   const words = typed.toLowerCase().split(/[\s,]+/).filter(Boolean).sort((a, b) => b.length - a.length);
   const lower = text.toLowerCase();
-  if (lower.length !== text.length) return [text]; // a letter whose lower case has another length: the offsets would differ
+  if (lower.length !== text.length) return [text]; // lower case changes the length of some letters, and offsets would differ
   const parts = [];
   let plain = 0;
   for (let at = 0; at < text.length;) {
@@ -62,7 +62,7 @@ function reasons(hit, typed) {
 const proposals = { full_name: () => "similar name", contact: (hit) => `same telephone ${hit.contact}`,
   alternate_contact: (hit) => `same telephone ${hit.alternate_contact}`, date_of_birth: (hit) => `same birth date ${hit.date_of_birth}` };
 
-// guesses say why a hit may be another person than the one who was typed.
+// guesses describe why a hit may be a different person.
 const guesses = { sound: "sounds alike", typo: "similar spelling", tolerant: "something was left out" };
 
 function why(hit, typed) {
@@ -144,7 +144,7 @@ async function search() {
   }
 }
 
-// The search of an entry of the browser's history is in its state and not in its address, which servers log.
+// A search is stored in the state of the history entry, not in the address, because servers log addresses.
 const remember = (user) => ({ query: $("box").value, duplicates, user });
 
 // searchTyped searches for what the user typed, and remembers it for a reload and for Back.

@@ -38,7 +38,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	if err := l.checkDurable(ctx, r); err != nil {
 		return err
 	}
-	if _, err := l.rate(ctx, 1, 1); err != nil { // warm
+	if _, err := l.rate(ctx, 1, 1); err != nil { // warm-up
 		return err
 	}
 	one, err := l.rate(ctx, rounds, 1)

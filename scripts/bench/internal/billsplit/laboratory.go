@@ -20,7 +20,7 @@ const (
 // laboratories holds laboratories with bills of 40 tests to split.
 type laboratories struct {
 	*testlab.Lab
-	bills int // of a round
+	bills int // number of bills of a round
 	next  int // the first bill of the next round
 	split int // number of bills that were split
 }

@@ -36,7 +36,7 @@ func (b *bench) consumers(ctx context.Context) error {
 	return nil
 }
 
-// reset deletes what earlier runs wrote and committed.
+// reset deletes the data that earlier runs wrote, and their committed offsets.
 func (b *bench) reset(ctx context.Context, group string) error {
 	if err := b.broker.forget(ctx, group); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (m *meter) stop(s *spent, events int64) error {
 	return err
 }
 
-// right is the correctness gate: user_meta and the index are exactly what follows from the tables.
+// right is the correctness gate: it compares user_meta and the index with the content expected from the tables.
 func (b *bench) right(ctx context.Context) error {
 	stored, err := oracletest.Stored(ctx, b.db)
 	if err != nil {

@@ -74,7 +74,6 @@ type hits struct {
 	} `json:"hits"`
 }
 
-// documents reads the whole index.
 func (x *index) documents(ctx context.Context) (oracletest.Documents, error) {
 	const page = 5000
 	if err := x.do(ctx, http.MethodPost, alias+"/_refresh", nil, nil); err != nil {

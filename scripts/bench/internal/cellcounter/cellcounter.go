@@ -36,7 +36,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	}
 	url := fmt.Sprintf("%s/api-v3/cell-counter-mappings/%d", s.Endpoints.Gateway, testID)
 	whole := func(body []byte) bool { return bytes.Count(body, []byte(`"cell_id"`)) == keys }
-	if _, err := load.Get(ctx, url, connections, requests/4, whole); err != nil { // warm
+	if _, err := load.Get(ctx, url, connections, requests/4, whole); err != nil { // warm-up
 		return err
 	}
 	var perSecond []float64

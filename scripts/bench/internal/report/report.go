@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Result is one metric. Ours and Peer are medians; Ratio says how many times better ours is.
+// Result is one metric. Ours and Peer are medians; Ratio is how many times better Ours is.
 type Result struct {
 	Metric   string    `json:"metric"`
 	Unit     string    `json:"unit"`

@@ -37,7 +37,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	}
 	defer lab.close()
 
-	if _, err := lab.round(ctx, closedLoop); err != nil { // warm
+	if _, err := lab.round(ctx, closedLoop); err != nil { // warm-up
 		return err
 	}
 	lab.stored = 0

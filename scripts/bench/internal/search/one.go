@@ -13,7 +13,7 @@ import (
 const (
 	largeLaboratory = 3001
 	largeSeed       = 4
-	largeFirstID    = 10_000_000 // above every other patient's
+	largeFirstID    = 10_000_000 // above the ids of all other patients
 	largeRate       = 100        // searches a second
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// Relevance measures the rank of the patient who is meant, on several sets of texts.
+// Relevance measures the rank of the expected patient, on several sets of texts.
 func Relevance(ctx context.Context, r *report.Report) error {
 	return with(ctx, r, func(b *bench) error {
 		ours, peer, plain := places{side: b.ours}, places{side: b.peer}, places{side: b.plain}

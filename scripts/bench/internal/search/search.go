@@ -1,9 +1,8 @@
-// Package search measures the search of patients on a real index: how fast it answers at a steady rate and at the most
-// that the machine gives, alone and through its REST port, and how far up the patient stands who is meant. Beside it
-// runs what a first attempt would write: one multi_match over the same fields, through the same client, with the same
-// filter and route, with typing errors and without.
+// Package search measures the search of patients on a real index: its speed at a steady rate and at full load, directly
+// and through its REST port, and the rank of the expected patient. It is compared with a plain search: one multi_match
+// over the same fields, through the same client, with the same filter and route, with and without fuzziness.
 //
-// Patients, texts and what is right come from pkg/testkit/relevance. The index is the platform's own; its documents
+// Patients, texts and expected results come from pkg/testkit/relevance. The index is the platform's own; its documents
 // are written in bulk by the pipeline's encoder, and the pipeline itself is then stopped.
 package search
 
@@ -22,7 +21,7 @@ type sizes struct {
 	texts                  int // texts of each kind and laboratory
 	rounds                 int
 	span                   time.Duration // duration of a run at the steady rate
-	fuzzySpan              time.Duration // the same of the fuzzy peer, which cannot hold the rate: its queue has to end
+	fuzzySpan              time.Duration // the same for the fuzzy peer, which is too slow: its queue must end
 	saturate               time.Duration // duration of a run at full load
 	window                 time.Duration // duration of one warm-up, repeated until the rate is stable
 	least, windows         int           // minimum and maximum number of warm-ups
@@ -65,7 +64,7 @@ func chosen(quick bool) sizes {
 
 const (
 	ratePerSecond = 200
-	callers       = 16   // at full load
+	callers       = 16   // concurrent callers at full load
 	lap           = 4096 // number of different searches, which repeat
 	pageSize      = 10   // the service's default
 )
@@ -76,7 +75,7 @@ func Run(ctx context.Context, r *report.Report) error {
 		if b.mix, err = newMix(b.corpus.texts); err != nil {
 			return err
 		}
-		b.corpus = nil // else the collector would scan 200,000 patients
+		b.corpus = nil // otherwise the collector would scan 200,000 patients
 		for _, step := range []func(context.Context) error{
 			b.cold, b.warm, b.steady, b.saturation, b.rest, b.memory, b.oneLaboratory,
 		} {
@@ -184,5 +183,5 @@ func (b *bench) inTurn(measure func(s *side, round int) error) error {
 	return nil
 }
 
-// series holds the figures of each side.
+// series holds the measured figures of each side, one per round.
 type series map[*side][]float64

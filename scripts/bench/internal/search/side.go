@@ -20,13 +20,13 @@ type finder func(ctx context.Context, labID int64, text string) ([]inprocess.Hit
 type side struct {
 	name   string
 	find   finder
-	strict bool // fail if the patient who is meant is not found
+	strict bool // fail if the expected patient is not found
 
 	answered, missed, late atomic.Int64 // numbers of searches
 }
 
-// uncertain reports whether another patient may match a text of this kind as closely. For all other kinds the patient
-// who is meant must be on the first page.
+// uncertain reports whether another patient may match a text of this kind as closely. For all other kinds the expected
+// patient must be on the first page.
 func uncertain(kind string) bool {
 	return strings.Contains(kind, "typing error") || strings.Contains(kind, "sound")
 }
@@ -46,8 +46,8 @@ func (s *side) ask(ctx context.Context, j relevance.Judgement) (bool, error) {
 	return true, s.judge(j, hits)
 }
 
-// judge checks that no hit is of another laboratory and, if the side is strict, that the patient who is meant is found,
-// or that there is no hit if none is meant.
+// judge checks that no hit is of another laboratory and, if the side is strict, that the expected patient is found, or
+// that there is no hit if none is expected.
 func (s *side) judge(j relevance.Judgement, hits []inprocess.Hit) error {
 	if i := slices.IndexFunc(hits, func(h inprocess.Hit) bool { return h.LabID != j.LabID }); i >= 0 {
 		return fmt.Errorf(

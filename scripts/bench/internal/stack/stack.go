@@ -34,7 +34,7 @@ func distributions() string {
 		"..",
 		".lab",
 		"distributions",
-	) // without make: beside .bin, where make has it
+	) // without make: the folder beside .bin that make uses
 }
 
 // Binary returns a program that make built beside this one.

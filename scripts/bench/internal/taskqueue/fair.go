@@ -16,7 +16,7 @@ import (
 const (
 	floodJobs  = 5000
 	slowAnswer = 2 * time.Second
-	// settled is the time after which the flood holds as many slots as it gets.
+	// settled is the time after which the flood uses as many slots as it can get.
 	settled = 3 * time.Second
 )
 

@@ -109,8 +109,8 @@ func (b *bench) recover(ctx context.Context) error {
 	return nil
 }
 
-// whileLeasesRunOut measures the whole service while leases of killed workers expire, which needs no CPU: a short run
-// has no time for both in turn.
+// whileLeasesRunOut measures the whole service while leases of killed workers expire. Waiting for them needs no CPU,
+// and a short run has no time to do both in turn.
 func (b *bench) whileLeasesRunOut(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return b.recover(ctx) })

@@ -21,7 +21,7 @@ func named(name string) metav1.LabelSelector {
 	return metav1.LabelSelector{MatchLabels: map[string]string{"name": name}}
 }
 
-// TestOnlyTheCallerReachesTheCallee has a callee that allows the caller by port number and monitoring by port name, a
+// TestOnlyTheCallerReachesTheCallee uses a callee that allows the caller by port number and monitoring by port name, a
 // caller that may connect to the callee only, and a pod that no policy selects and that is not restricted.
 func TestOnlyTheCallerReachesTheCallee(t *testing.T) {
 	caller, callee, stranger := pod("caller", "10.0.0.1"), pod("callee", "10.0.0.2"), pod("stranger", "10.0.0.3")

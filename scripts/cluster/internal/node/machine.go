@@ -47,7 +47,7 @@ func connect(id int) error {
 // disconnect deletes the link at once; otherwise the kernel deletes it some time after the namespaces.
 func disconnect() error {
 	if cable, _ := net.InterfaceByName(Name); cable == nil {
-		return nil // it no longer exists
+		return nil // the link no longer exists
 	}
 	return exec.Command("ip", "link", "del", Name).Run()
 }
@@ -107,7 +107,7 @@ func removeGroup(top string) error {
 		if err == nil && entry.IsDir() {
 			folders = append(folders, path)
 		}
-		return nil // removed meanwhile
+		return nil // the group was removed meanwhile
 	}
 	if err := filepath.WalkDir(top, walk); err != nil {
 		return err

@@ -9,7 +9,7 @@ import "path/filepath"
 // packets of the node.
 const (
 	Name     = "labnode"
-	Host     = "10.99.0.1" // this machine, for pods
+	Host     = "10.99.0.1" // address of this machine for pods
 	Address  = "10.99.0.2"
 	Registry = Address + ":5000"
 	DNS      = "10.96.0.10"

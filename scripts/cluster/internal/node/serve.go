@@ -86,7 +86,7 @@ func (n Node) start() (*exec.Cmd, *os.File, error) {
 	return cmd, begin, cmd.Start()
 }
 
-// killed returns nil for an exit error, which is expected of a process that was told to end, and any other error
+// killed returns nil for an exit error, which is expected of a process that was terminated, and any other error
 // unchanged.
 func killed(err error) error {
 	var exit *exec.ExitError

@@ -11,7 +11,7 @@ import (
 
 // runVerb runs a verb of a service's program in the environment that the running stack gives the service.
 func runVerb(ctx context.Context, s settings.Settings, args []string) (int, error) {
-	if len(args) < 2 { // a service and its verb
+	if len(args) < 2 { // needs a service and its verb
 		return 2, errors.New("exec needs a service and its verb: devstack exec cdc connectors status")
 	}
 	e, err := endpoints.Read(s.Dir)

@@ -44,8 +44,8 @@ func (e Engine) Start(ctx context.Context, spawner *process.Spawner) (*process.C
 // Place is where one engine keeps its data and its log, and its port.
 type Place struct {
 	Data string // directory, created when missing
-	Log  string // file
-	Port int    // on 127.0.0.1
+	Log  string // log file
+	Port int    // port on 127.0.0.1
 }
 
 // Relational returns MySQL when RealMySQL is set, otherwise MariaDB.

@@ -31,8 +31,8 @@ func (j jvm) command(program string) []string {
 }
 
 // kafkaFlags returns the JVM flags of Kafka and Kafka Connect. They log warnings and errors on stderr, with UTC times.
-// The optimizing compiler (C2) is off: on two cores it uses more CPU in the first minutes than a small load ever saves,
-// and the other engines lack it.
+// The optimizing compiler (C2) is off: on two cores it takes more CPU from the other engines in the first minutes than
+// a small load ever saves.
 func kafkaFlags() []string {
 	const logger = "-Dorg.slf4j.simpleLogger."
 	return []string{

@@ -44,7 +44,7 @@ func Kafka(place Place, broker KafkaBroker, java install.Java) Engine {
 
 // KafkaBroker is what a broker needs in addition to its own port.
 type KafkaBroker struct {
-	Advertised  string   // host:port that the broker tells clients to connect to; "": its own port
+	Advertised  string   // host:port that the broker advertises to clients; "": its own port
 	Cluster     string   // "": a new one
 	Controllers []string // controller addresses of all brokers of the cluster, as host:port
 	Number      int      // index of this broker in Controllers, from 0

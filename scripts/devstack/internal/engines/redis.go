@@ -44,7 +44,7 @@ func pingRedis(ctx context.Context, addr string) error {
 	}
 	answer, err := bufio.NewReader(connection).ReadString('\n')
 	if err == nil && answer != "+PONG\r\n" {
-		err = fmt.Errorf("redis answers %q", answer) // -LOADING
+		err = fmt.Errorf("redis answers %q", answer) // the server is loading its data (-LOADING)
 	}
 	return err
 }

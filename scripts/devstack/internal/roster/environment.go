@@ -42,7 +42,7 @@ const (
 // TopicPrefix returns the first part of the data topics' names, without the dot before the table name.
 func (s Stack) TopicPrefix() string { return topicPrefix + "." + s.MySQL.Database }
 
-// MySQL is the address and login of the stack's database, as the services' settings want them.
+// MySQL is the address and login of the stack's database, in the form that the services' settings have.
 type MySQL struct{ Host, Port, User, Password, Database string }
 
 // URL returns the base address of an HTTP listener of the stack.

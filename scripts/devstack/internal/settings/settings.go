@@ -37,8 +37,8 @@ type Settings struct {
 	Day           bool   // LAB_DEMO: simulate the work of the demo laboratory
 	Distributions string // LAB_DISTRIBUTIONS: folder of downloaded engine programs; stacks may share it
 
-	// KafkaAdvertised is the host:port that the broker tells its clients to connect to, from LAB_KAFKA_ADVERTISED. "" is
-	// its own listener.
+	// KafkaAdvertised is the host:port that the broker advertises to clients, from LAB_KAFKA_ADVERTISED. "" is its own
+	// listener.
 	KafkaAdvertised string
 
 	// Addresses of external engines; "" makes the stack start its own.

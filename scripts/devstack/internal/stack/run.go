@@ -154,8 +154,8 @@ func inParallel(ctx context.Context, steps ...func(context.Context) error) error
 	return firstCause(problems)
 }
 
-// firstCause returns the first error that is no cancellation, because a failure cancels the other steps; otherwise the
-// last cancellation; otherwise nil.
+// firstCause returns the first error that is not a cancellation, because a failure cancels the other steps. Without one
+// it returns the last cancellation, or nil.
 func firstCause(problems []error) error {
 	var cancelled error
 	for _, err := range problems {

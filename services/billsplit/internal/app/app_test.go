@@ -159,8 +159,8 @@ func TestWhoMayCall(t *testing.T) {
 	}
 }
 
-// TestNothingOfPeopleIsToldElsewhere writes a canary into every column that may contain personal data, and searches for
-// it in logs, metrics and errors, after successful and failed calls.
+// TestNothingOfPeopleIsToldElsewhere writes a canary into every column that may contain personal data. Logs, metrics
+// and errors must not contain it, after successful and failed calls.
 func TestNothingOfPeopleIsToldElsewhere(t *testing.T) {
 	t.Parallel()
 	b := start(t)

@@ -61,7 +61,7 @@ func types(notes []bill.Failure) string {
 	return strings.Join(list, " ")
 }
 
-// TestWhatThePatientPaysMovesByDifference moves test 1 of insured bills.
+// TestWhatThePatientPaysMovesByDifference moves test 1 of insured bills and checks the patient's part of the new bill.
 func TestWhatThePatientPaysMovesByDifference(t *testing.T) {
 	t.Parallel()
 	large := []bill.Row{{ID: 1, Amount: 90000}, {ID: 2, Amount: 10000}}
@@ -106,7 +106,8 @@ func TestWhatThePatientPaysMovesByDifference(t *testing.T) {
 	}
 }
 
-// TestADiscountOfTheBillIsSharedByPrice moves three of four tests, one after the other.
+// TestADiscountOfTheBillIsSharedByPrice moves three of four tests, one after the other, and checks the share of each
+// new bill.
 func TestADiscountOfTheBillIsSharedByPrice(t *testing.T) {
 	t.Parallel()
 	head, rows := bill.Amounts{Total: 90_000, Concession: 10_000}, []bill.Row{
@@ -159,7 +160,7 @@ func TestOldBillsAreDividedByTheirHead(t *testing.T) {
 	tests := map[string]struct {
 		head    bill.Amounts
 		moved   []bill.Row
-		total   bill.Paise // of the new bill
+		total   bill.Paise // total of the new bill
 		limited bool
 	}{
 		"tests that cost more than the bill": {bill.Amounts{Total: 10_000}, one(12_000), 10_000, true},
@@ -236,7 +237,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestWhatMovesWithItsProfileIsCheckedToo moves profile 1 with a child that was not requested.
+// TestWhatMovesWithItsProfileIsCheckedToo checks a child that moves with profile 1 although it was not requested.
 func TestWhatMovesWithItsProfileIsCheckedToo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -23,7 +23,7 @@ const (
 	RelationBlocked        = "RELATION_BLOCKED"
 )
 
-// Types of warnings that are no failures. None of them stops a split.
+// Types of warnings. None of them stops a split.
 const (
 	AmountsDisagree   = "BILL_AMOUNTS_DISAGREE"
 	AmountLimited     = "MOVED_AMOUNT_LIMITED"
@@ -45,7 +45,7 @@ func FailureTypes() []string {
 type Failure struct {
 	Type    string
 	Message string
-	Label   string // for a guarded table: what its rows are, and what to do
+	Label   string // for a guarded table: meaning of its rows, and the next step for the user
 	// Blocking is set in a warning if the check would stop an execution.
 	Blocking bool
 }

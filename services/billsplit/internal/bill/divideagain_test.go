@@ -92,7 +92,7 @@ func nearest(part *big.Rat, p bill.Paise) bill.Paise {
 	return bill.Paise(n.Int64())
 }
 
-// TestASecondImplementationAgrees compares Divide and divideAgain on random bills.
+// TestASecondImplementationAgrees checks that Divide and divideAgain return the same for random bills.
 func TestASecondImplementationAgrees(t *testing.T) {
 	t.Parallel()
 	zero := 0

@@ -3,7 +3,7 @@ package bill
 // Guard is a table whose rows prevent the split of a bill, because another part of the platform depends on the bill.
 type Guard struct {
 	Table  string
-	Label  string // what the rows are, and what to do
+	Label  string // meaning of the rows, and the next step for the user
 	PerRow bool   // rows may name a billed test instead of the bill
 }
 

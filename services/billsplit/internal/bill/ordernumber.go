@@ -47,7 +47,7 @@ func NextOrder(order string, family []string) (string, error) {
 	return next, nil
 }
 
-// OrderPrefix returns the prefix of the order numbers of all bills of the family except the first.
+// OrderPrefix returns the common prefix of the order numbers of a family's bills, except the first.
 func OrderPrefix(order string) string { return OrderStem(order) + stepMark }
 
 func cutLast(order string) (stem string, step int, found bool) {

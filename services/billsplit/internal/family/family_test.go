@@ -70,7 +70,8 @@ func expectBack(t *testing.T, want, got storetest.State, newID int64) {
 	}
 }
 
-// TestADeathLeavesTheBillsSplitOrMerged aborts undoing a split before each of its statements.
+// TestADeathLeavesTheBillsSplitOrMerged aborts undoing a split before each of its statements; the bills must be
+// completely split or merged.
 func TestADeathLeavesTheBillsSplitOrMerged(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -104,8 +105,8 @@ func TestADeathLeavesTheBillsSplitOrMerged(t *testing.T) {
 	}
 }
 
-// TestChangedBillsAreNotMerged makes another program change something after the split. In the statements, NEW is the
-// new bill's id and OLD the original's.
+// TestChangedBillsAreNotMerged checks that a split cannot be undone after another program has changed something. In the
+// statements, NEW is the new bill's id and OLD the original's.
 func TestChangedBillsAreNotMerged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ reason, change string }{
@@ -154,8 +155,8 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 	}
 }
 
-// TestReportsMadeSinceTheSplitAreRetired creates smart reports of both bills after the split. Other programs write the
-// bills without changing who pays.
+// TestReportsMadeSinceTheSplitAreRetired creates smart reports of both bills after the split, which the merge must
+// retire. Other programs write the bills without changing who pays.
 func TestReportsMadeSinceTheSplitAreRetired(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -179,8 +180,8 @@ func TestReportsMadeSinceTheSplitAreRetired(t *testing.T) {
 	}
 }
 
-// TestAReportOfAllResultsIsNotRestoredOverACorrectedResult corrects a result after the split, on either bill: the report
-// of before the split shows the wrong value.
+// TestAReportOfAllResultsIsNotRestoredOverACorrectedResult corrects a result of either bill after the split. The report
+// from before the split shows the wrong value and must stay retired.
 func TestAReportOfAllResultsIsNotRestoredOverACorrectedResult(t *testing.T) {
 	t.Parallel()
 	for report, restored := range map[int64]bool{7101: false, 7103: false, 7201: true} { // 7201 is of another bill
@@ -267,7 +268,8 @@ func TestAReportOfAllResultsIsNotRestoredOverAResultThatIsBeingWritten(t *testin
 	}
 }
 
-// TestNoReportStaysOnTheCancelledBill adds a report to the new bill that names no billed test, as other programs may.
+// TestNoReportStaysOnTheCancelledBill adds a report without a billed test to the new bill, as other programs may, and
+// checks that the merge moves it.
 func TestNoReportStaysOnTheCancelledBill(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -286,7 +288,8 @@ func TestNoReportStaysOnTheCancelledBill(t *testing.T) {
 	}
 }
 
-// TestASplitOfVersion10IsUndone uses a record as that version wrote it, about a test for which the patient pays.
+// TestASplitOfVersion10IsUndone undoes a split with a record as version 1.0 wrote it, about a test for which the
+// patient pays.
 func TestASplitOfVersion10IsUndone(t *testing.T) {
 	t.Parallel()
 	start := worked()
@@ -307,7 +310,8 @@ func TestASplitOfVersion10IsUndone(t *testing.T) {
 	expectBack(t, start, b.Dump(), r.New.ID)
 }
 
-// TestARefusedMergeNamesWhatChanged refunds a moved test at a lower price after the split. The bill's own amounts stay.
+// TestARefusedMergeNamesWhatChanged refunds a moved test at a lower price after the split. The error must name the
+// test, although the bill's own amounts stay.
 func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -331,8 +335,8 @@ func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 	}
 }
 
-// TestASplitOfNothingHasItsPlaceInTheOrder splits off a test with a price, then one without. The second split is
-// visible in its record only, not in the amounts.
+// TestASplitOfNothingHasItsPlaceInTheOrder splits off a test with a price, then one without. The second split must be
+// undone first, although only its record shows it, not the amounts.
 func TestASplitOfNothingHasItsPlaceInTheOrder(t *testing.T) {
 	t.Parallel()
 	start := worked()

@@ -16,8 +16,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestAnyHistoryAddsUp splits a random bill and undoes splits in random order. What is calculated equals what is
-// written, the sums do not change, and after all splits were undone, the last first, the bill is as at the start.
+// TestAnyHistoryAddsUp splits a random bill and undoes splits in random order. Calculated amounts equal the written
+// ones, the sums do not change, and undoing all splits, the last first, restores the bill.
 func TestAnyHistoryAddsUp(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, storetest.NewState())

@@ -36,8 +36,8 @@ var (
 	wholeDay = worklist.Page{Limit: 50}
 )
 
-// TestTheListHasTheBillsThatASplitAccepts changes a bill as other programs do, and compares the list with the checks of an
-// execution.
+// TestTheListHasTheBillsThatASplitAccepts changes a bill as other programs do, and compares the list with the checks of
+// an execution.
 func TestTheListHasTheBillsThatASplitAccepts(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -87,7 +87,7 @@ func TestTheListHasTheBillsThatASplitAccepts(t *testing.T) {
 	}
 }
 
-// TestTheListIsOfTheLaboratorysDay reads a day of a laboratory in India, from 18:30 UTC to 18:30 UTC.
+// TestTheListIsOfTheLaboratorysDay checks that the list covers a day in India, from 18:30 UTC to 18:30 UTC.
 func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
@@ -126,7 +126,7 @@ func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 	}
 }
 
-// TestTheListIsOfTheLoginsSight reads the list in pages, and with other logins.
+// TestTheListIsOfTheLoginsSight checks that each login gets only the bills that it may see, page by page.
 func TestTheListIsOfTheLoginsSight(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())

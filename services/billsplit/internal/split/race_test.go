@@ -13,8 +13,9 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestSplitsBesidePaymentsAndEdits splits one bill concurrently with programs that take the same row locks: one adds
-// ten rupees to a test that is still on the bill, the other books an advance and removes it again.
+// TestSplitsBesidePaymentsAndEdits checks that no change is lost when one bill is split concurrently with programs that
+// take the same row locks: one adds ten rupees to a test that is still on the bill, the other books an advance and
+// removes it again.
 func TestSplitsBesidePaymentsAndEdits(t *testing.T) {
 	t.Parallel()
 	const splitters, edits, payments, ten = 16, 12, 12, 1000

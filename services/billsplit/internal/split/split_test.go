@@ -116,7 +116,8 @@ func TestARefusedRequestMayBeCorrectedUnderItsKey(t *testing.T) {
 	}
 }
 
-// TestEachTestMovesOnce uses sixteen callers who request two tests each, and others who pay and edit concurrently.
+// TestEachTestMovesOnce uses sixteen callers who request two tests each, and others who pay and edit concurrently. Each
+// test must move once.
 func TestEachTestMovesOnce(t *testing.T) {
 	t.Parallel()
 	const tests, callers = 24, 16
@@ -250,7 +251,7 @@ func TestOneKeyMakesOneBill(t *testing.T) {
 }
 
 // TestADeathLeavesTheBillWholeOrSplit aborts a split before each of its statements. The caller then repeats the request
-// with its key.
+// with its key. The bill must be either unchanged or split.
 func TestADeathLeavesTheBillWholeOrSplit(t *testing.T) {
 	t.Parallel()
 	state := storetest.Worked()

@@ -2,7 +2,7 @@ package counting
 
 import "testing"
 
-// The continued fraction needs at most 100 terms, for any number of cells and any share.
+// The test checks that the continued fraction needs at most 100 terms, for any number of cells and any share.
 func TestTheLimitsCostAFewTerms(t *testing.T) {
 	t.Parallel()
 	const enough = 100

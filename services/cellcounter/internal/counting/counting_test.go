@@ -78,8 +78,8 @@ func TestNucleatedRedCellsAreCountedApart(t *testing.T) {
 	}
 }
 
-// A smear of chronic lymphocytic leukaemia: smudge cells are outside the total, and the instrument did not count them
-// as white cells.
+// In a smear of chronic lymphocytic leukaemia, smudge cells are outside the total. They must not correct the white cell
+// count, because the instrument did not count them.
 func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
 	t.Parallel()
 	d := counting.Of([]counting.Tally{{CellID: 1, Count: 100, InTotal: true}, {CellID: 2, Count: 50}}, counting.WBC{Value: 80}, 0)
@@ -93,7 +93,7 @@ func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
 	}
 }
 
-// TestLimitsAreExact compares the limits with the sum of the distribution's terms.
+// TestLimitsAreExact checks the limits against the sum of the distribution's terms.
 func TestLimitsAreExact(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
@@ -119,7 +119,7 @@ func sumTo(k, n int, p float64) float64 {
 	return sum
 }
 
-// The wanted limits are from Rümke's table, in whole per cent.
+// The limits must round to those of Rümke's table, in whole per cent.
 func TestLimitsAreRumkes(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ k, n, lower, upper int }{

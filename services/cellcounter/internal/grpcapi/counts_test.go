@@ -45,7 +45,7 @@ func TestObserversAreCompared(t *testing.T) {
 	}
 }
 
-// Report 7001 is on a bill of doctor 301.
+// The test makes each kind of login count for report 7001, on a bill of doctor 301, and read the counts.
 func TestWhoCountsAndReadsCounts(t *testing.T) {
 	t.Parallel()
 	const letIn = apperr.Kind(0)
@@ -80,7 +80,7 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 	}
 }
 
-// Report 7001 belongs to test 55. User 77 counted it first.
+// The test checks which counts of report 7001, which belongs to test 55, are refused after user 77 counted it.
 func TestStoredCountsProveSomething(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)

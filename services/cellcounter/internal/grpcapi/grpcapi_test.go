@@ -61,7 +61,7 @@ func whole(key string, place int32, cell int64) *cellcounterv1.MappingInput {
 	return &cellcounterv1.MappingInput{Key: &key, CellId: &cell, ReportFormatIndex: &place, ReportFormatOrder: &place}
 }
 
-// Test 55 belongs to laboratory 12.
+// The test makes each kind of login write mappings of test 55, which belongs to laboratory 12.
 func TestWhoMayWriteWhat(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -165,7 +165,7 @@ func TestEveryElementAtFaultIsNamed(t *testing.T) {
 	expectFields(t, many, "-1 mappings: mappings must have at most 500 elements")
 }
 
-// A cell that was disabled after its mapping stays in the mapping. No other mapping can get it.
+// A cell that was disabled after its mapping must stay in the mapping. No other mapping may get it.
 func TestADisabledCellStaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -311,7 +311,7 @@ func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
 }
 
 // TestNucleatedRedCellsStayOutOfTheTotal maps and counts nucleated red cells (cell 13), first with the documented
-// fields only, then with include_in_total.
+// fields only, then with include_in_total. Only the latter may count in the total.
 func TestNucleatedRedCellsStayOutOfTheTotal(t *testing.T) {
 	t.Parallel()
 	s := server(t, "global")

@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/store/storetest"
 )
 
-// TestKeysAreMappedByNames finds a test by a part of its name and lists the parameters to which its keys can be mapped.
+// TestKeysAreMappedByNames checks that a test is found by a part of its name, and that the parameters to which its keys
+// can be mapped are listed.
 func TestKeysAreMappedByNames(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)

@@ -112,8 +112,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// After any write, a scope has no key or parameter twice, contains the requested mappings, and still contains every
-// mapping that the request did not name.
+// After any write, a scope must have no key or parameter twice, and contain the requested mappings and every mapping
+// that the request did not name.
 func TestPlanKeepsTheRulesOfAScope(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {

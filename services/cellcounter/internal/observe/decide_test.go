@@ -111,7 +111,8 @@ func version(n int64, c observe.Count) observe.Count {
 	return c
 }
 
-// TestARefusalDescribesTheStoredCount uses a count of two cells that the caller has not seen.
+// TestARefusalDescribesTheStoredCount replaces a count of two kinds of cells that the caller has not seen. The refusal
+// must describe the stored count.
 func TestARefusalDescribesTheStoredCount(t *testing.T) {
 	t.Parallel()
 	stored := version(3, count(1, authn.Actor{Kind: authn.ActorLabUser, ID: 80, Name: "Ravi K"}, 1, 60))

@@ -41,7 +41,8 @@ func waiting(t *testing.T, db *sql.DB, p authn.Principal, page worklist.Page) (l
 
 var all = worklist.Page{Limit: 50}
 
-// TestASmearWaitsUntilTwoHaveCounted follows one report from its keys to its signature.
+// TestASmearWaitsUntilTwoHaveCounted follows one report from its keys to its signature. It must be listed until two
+// observers have counted.
 func TestASmearWaitsUntilTwoHaveCounted(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -83,7 +84,8 @@ func TestASmearWaitsUntilTwoHaveCounted(t *testing.T) {
 	}
 }
 
-// TestWaitingReportsAreThoseOfTheLogin reads the list with logins that may see parts of it, and in pages.
+// TestWaitingReportsAreThoseOfTheLogin checks that logins get only the waiting reports that they may see, also in
+// pages.
 func TestWaitingReportsAreThoseOfTheLogin(t *testing.T) {
 	t.Parallel()
 	db := smears(t, 4)
@@ -154,7 +156,7 @@ func TestWhatWaitsCostsWhatWaits(t *testing.T) {
 	}
 }
 
-// A count of a program that stores no kind of login may be by the same person.
+// A count without a kind of login, as another program may store it, may be the caller's own.
 func TestTheOtherCountMayBeTheCallersOwn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// quiet counts nothing.
+// quiet is a fake of the counters that counts nothing.
 type quiet struct{}
 
 func (quiet) Swept(string, int) {}

@@ -78,7 +78,7 @@ func presented(ctx context.Context) (caller, error) {
 }
 
 // mayView admits staff and doctors of the laboratory, and holders of a token of one of the report's sessions. Referring
-// doctors are admitted for reports of own bills only.
+// doctors are admitted only for reports on their own bills.
 func (s *Server) mayView(ctx context.Context, c caller, reportID int64) error {
 	if c.grant != nil {
 		return c.grant.CheckReport(reportID)

@@ -59,7 +59,7 @@ func (w watched) Watch(_ context.Context, _ authn.LabScope, _ int64, _ string, s
 	return w(send)
 }
 
-// desk is a server over test stores with a session of report 7001, whose bill belongs to doctor 301.
+// desk is a server with test stores with a session of report 7001, whose bill belongs to doctor 301.
 type desk struct {
 	*Server
 	t       *testing.T
@@ -215,7 +215,8 @@ func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 	}
 }
 
-// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches. A user's stream continues.
+// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches. The holder's stream must end, and
+// a user's stream must continue.
 func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -238,7 +239,8 @@ func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 	}
 }
 
-// TestATokenThatExpiredBeforeItsSessionIsToBeReplaced covers a session that continues with a newer token.
+// TestATokenThatExpiredBeforeItsSessionIsToBeReplaced covers a session that continues with a newer token. Calls with
+// the expired token must get Unauthenticated, so that the client replaces it.
 func TestATokenThatExpiredBeforeItsSessionIsToBeReplaced(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -355,7 +357,8 @@ func TestASessionEndsWhenItsReferringDoctorLosesTheBill(t *testing.T) {
 	}
 }
 
-// TestADoctorHoldsASession uses doctor 301 and lab user 301, who is another person.
+// TestADoctorHoldsASession checks that doctor 301 can open a session and gets its token, but lab user 301, who is
+// another person, does not.
 func TestADoctorHoldsASession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

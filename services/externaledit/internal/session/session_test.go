@@ -54,7 +54,7 @@ func TestASignOfLifeNeverShortensASession(t *testing.T) {
 	}
 }
 
-// TestTimesAreThoseOfTheLaboratory covers the times in texts for authors.
+// TestTimesAreThoseOfTheLaboratory checks the times in texts for authors.
 func TestTimesAreThoseOfTheLaboratory(t *testing.T) {
 	t.Parallel()
 	for zone, want := range map[string]string{

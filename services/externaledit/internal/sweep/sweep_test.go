@@ -47,7 +47,8 @@ func (f failing) CloseExpired(ctx context.Context, scope authn.LabScope, reportI
 	return f.Sessions.CloseExpired(ctx, scope, reportID)
 }
 
-// A session whose report was deleted is closed like the others. A session that cannot be closed does not stop them.
+// A session whose report was deleted must be closed like the others. A session that cannot be closed must not stop
+// them.
 func TestExpiredSessionsAreClosedWhateverBecameOfTheirReports(t *testing.T) {
 	t.Parallel()
 	const kept, deleted, broken = 7001, 7002, 7003

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-// Copier makes the documents that sessions begin with. Files may lose a copy with the power: the repeated creation
+// Copier makes the documents that sessions begin with. Files may lose a copy in a power failure; the repeated creation
 // makes another one.
 type Copier struct{ Files Files }
 

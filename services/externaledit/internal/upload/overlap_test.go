@@ -60,7 +60,7 @@ func TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile(t *testing.T) {
 }
 
 // TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted covers a process that was suspended, or could not reach the
-// database, while it received the PDF.
+// database, while it received the PDF. Its files must be deleted.
 func TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

@@ -66,7 +66,8 @@ func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
 	b.wantNothingLeft("after a repeated save")
 }
 
-// TestARetryWithAnotherPDFIsOneRevision: the response was lost, and LibreOffice converted the same document again.
+// TestARetryWithAnotherPDFIsOneRevision repeats a save after its response was lost, with a PDF from another conversion
+// of the same document.
 func TestARetryWithAnotherPDFIsOneRevision(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)
@@ -230,7 +231,7 @@ func TestATokenOfAnotherSessionIsRefused(t *testing.T) {
 	b.wantNothingLeft("refused tokens")
 }
 
-// TestOldSavesGoWithTheirFiles sets a retention of the two newest saves.
+// TestOldSavesGoWithTheirFiles checks that saves beyond a retention of the newest two are deleted with their files.
 func TestOldSavesGoWithTheirFiles(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

@@ -244,7 +244,7 @@ func subscribe(t *testing.T, d *device.Devices, v notification.Viewer) {
 }
 
 // TestAHandOverWhileSubscribingLeavesNoForeignTopic makes an organization log in on the same browser while asha's call
-// is on its way to the provider.
+// is on its way to the provider. The token must end with the organization's topics only.
 func TestAHandOverWhileSubscribingLeavesNoForeignTopic(t *testing.T) {
 	t.Parallel()
 	p := &hooked{provider: newProvider()}
@@ -275,7 +275,7 @@ func TestALogOutInAnotherTabWhileSubscribingLeavesNothing(t *testing.T) {
 }
 
 // TestALateUnsubscriptionTakesNothingFromTheNextLogin makes asha log in on the browser of an organization. The
-// organization logs in again before the provider has removed its topics.
+// organization logs in again before the provider has removed its topics, and must keep them.
 func TestALateUnsubscriptionTakesNothingFromTheNextLogin(t *testing.T) {
 	t.Parallel()
 	p := &hooked{provider: newProvider()}
@@ -315,6 +315,7 @@ func TestALoginWithoutTopicsReleasesTheToken(t *testing.T) {
 }
 
 // TestASwitchWhileSubscribingIsNotLost switches a type off while another tab subscribes with the previous preferences.
+// The type must be off afterwards.
 func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 	t.Parallel()
 	p := &hooked{provider: newProvider()}
@@ -332,7 +333,7 @@ func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 }
 
 // TestASwitchBeforeTheFirstTopicIsNotLost switches a type off after a first subscription has read the preferences and
-// before it stores a topic.
+// before it stores a topic. The type must be off afterwards.
 func TestASwitchBeforeTheFirstTopicIsNotLost(t *testing.T) {
 	t.Parallel()
 	p := newProvider()

@@ -149,7 +149,7 @@ func TestTheTwentyFirstDeviceReplacesTheOneSeenLongestAgo(t *testing.T) {
 	}
 }
 
-// A change of preferences subscribes every device again. It does not show which of them are in use.
+// A change of preferences subscribes every device again, but must not count as use of a device.
 func TestAChangeOfPreferencesMakesNoDeviceOlder(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)
@@ -183,7 +183,7 @@ func TestAFailingProviderKeepsTheOldDeviceAndSubscribesTheNewOne(t *testing.T) {
 }
 
 // TestADeviceThatReturnsWhileItIsGivenUpStays subscribes the oldest device again while it is being evicted, after its
-// topics became pending.
+// topics became pending. The device must stay.
 func TestADeviceThatReturnsWhileItIsGivenUpStays(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)
@@ -196,7 +196,8 @@ func TestADeviceThatReturnsWhileItIsGivenUpStays(t *testing.T) {
 	}
 }
 
-// TestTwoNewDevicesAtOnceBothRing subscribes two new devices of a login concurrently, many times.
+// TestTwoNewDevicesAtOnceBothRing subscribes two new devices of a login concurrently, many times. Both must get
+// messages.
 func TestTwoNewDevicesAtOnceBothRing(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)

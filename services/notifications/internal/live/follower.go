@@ -19,8 +19,7 @@ type follower struct {
 	since  int64           // epoch seconds; older notifications can no longer become visible
 	seen   map[int64]int64 // notifications since then that need not be sent, with their time
 	unread int64           // count last sent; -1: none yet
-	// reworded are the changed notifications that were sent, with the time of the change, as far as it is not before
-	// since.
+	// reworded holds the changed notifications that were sent, with the time of the change, if it is not before since.
 	reworded map[int64]int64
 }
 

@@ -131,7 +131,7 @@ func (f *fixture) Changed(n notification.Notification, _ []notification.Activity
 
 func (f *fixture) Unread(n int64) error { return f.send("unread %d", n) }
 
-// add makes a notification visible whose transaction began ago.
+// add makes a notification visible whose transaction began that long ago.
 func (f *fixture) add(ago time.Duration) {
 	f.inbox.mu.Lock()
 	defer f.inbox.mu.Unlock()

@@ -77,7 +77,7 @@ func TestOtherNewsOfTheSameMinuteIsNoRepeat(t *testing.T) {
 	}
 }
 
-// TestReach checks whether critical notices reach a device while devices, the laboratory's switch and the deployment
+// TestReach checks the reported reach of critical notices while devices, the laboratory's switch and the deployment
 // change.
 func TestReach(t *testing.T) {
 	t.Parallel()

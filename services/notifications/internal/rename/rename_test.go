@@ -261,7 +261,8 @@ func TestAnUpgradeInOneStepLosesNothing(t *testing.T) {
 	}
 }
 
-// TestARefusedOrUnknownDeviceDelaysNoOther uses a provider that rejects a topic and does not know a token.
+// TestARefusedOrUnknownDeviceDelaysNoOther uses a provider that rejects a topic and does not know a token. All other
+// devices must be renamed.
 func TestARefusedOrUnknownDeviceDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -292,7 +293,8 @@ func TestARefusedOrUnknownDeviceDelaysNoOther(t *testing.T) {
 	}
 }
 
-// TestACrashLosesNoName aborts a pass before each of its statements and after each commit.
+// TestACrashLosesNoName aborts a pass before each of its statements and after each commit. The device must still get
+// messages, and the stored names must agree with the provider's.
 func TestACrashLosesNoName(t *testing.T) {
 	t.Parallel()
 	var f *fixture
@@ -334,7 +336,8 @@ func TestACrashLosesNoName(t *testing.T) {
 	}
 }
 
-// TestAnotherLaboratorysNamesAreOthers subscribes organizations with equal ids in two laboratories.
+// TestAnotherLaboratorysNamesAreOthers checks that organizations with equal ids in two laboratories have different
+// topic names.
 func TestAnotherLaboratorysNamesAreOthers(t *testing.T) {
 	t.Parallel()
 	f := open(t)

@@ -34,8 +34,8 @@ self.addEventListener("push", (event) => {
   );
 });
 
-// home is the page of a notification that names none: the inbox. A critical result is acted on at the board of callouts,
-// which organisations have no access to: data.for says whose topic brought the message.
+// home returns the page of a notification that names none: the inbox, or for a critical result the callout board. Organizations have no
+// access to the board; data.for is the kind of addressee of the message's topic.
 function home(data) {
   return data.notification_type_id === "2" && data.for !== "org" ? "/callout/" : "/notifications/";
 }

@@ -109,7 +109,8 @@ func TestIdleDevicesAreUnsubscribedAndForgotten(t *testing.T) {
 	}
 }
 
-// TestWithoutAProviderIdleDevicesAreForgotten sweeps a device that was subscribed while a provider was configured.
+// TestWithoutAProviderIdleDevicesAreForgotten sweeps a device that was subscribed while a provider was configured. It
+// must be deleted.
 func TestWithoutAProviderIdleDevicesAreForgotten(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -120,7 +121,8 @@ func TestWithoutAProviderIdleDevicesAreForgotten(t *testing.T) {
 	}
 }
 
-// TestFailingDevicesDelayNoOthers uses a full batch of failing devices, and one idle device after them.
+// TestFailingDevicesDelayNoOthers uses a full batch of failing devices, and one idle device after them, which must be
+// deleted.
 func TestFailingDevicesDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	f := open(t)

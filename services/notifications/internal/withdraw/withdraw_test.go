@@ -212,7 +212,7 @@ func TestAPushThatAnOperatorPausesWaitsHere(t *testing.T) {
 	}
 }
 
-// TestAPushOfATypeThatWasSwitchedOffIsNotSent switches the type off while the push waits.
+// TestAPushOfATypeThatWasSwitchedOffIsNotSent switches the type off while the push waits. It must not be sent.
 func TestAPushOfATypeThatWasSwitchedOffIsNotSent(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -227,9 +227,9 @@ func TestAPushOfATypeThatWasSwitchedOffIsNotSent(t *testing.T) {
 	}
 }
 
-// TestAPushOfBeforePushesWereOffWaits: callout was told that the notice reaches devices, so it does not announce the
-// result again. Pushes may be off by mistake: after an upgrade without its values, or in one of two pods during a
-// rollout.
+// TestAPushOfBeforePushesWereOffWaits checks that earlier messages wait in the outbox when pushes are off: callout does
+// not announce a result again that was to reach devices. Pushes may be off by mistake: after an upgrade without its
+// values, or in one of two pods during a rollout.
 func TestAPushOfBeforePushesWereOffWaits(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -247,7 +247,7 @@ func TestAPushOfBeforePushesWereOffWaits(t *testing.T) {
 }
 
 // TestANoticeThatAReceiverReadKeepsItsText makes each kind of receiver read a notice before it is withdrawn. One of
-// them marks it unread again.
+// them marks it unread again. Its text must stay.
 func TestANoticeThatAReceiverReadKeepsItsText(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -269,7 +269,7 @@ func TestANoticeThatAReceiverReadKeepsItsText(t *testing.T) {
 }
 
 // TestARepetitionGetsTheFirstAnswer reads the notice between two withdrawals. Later, it withdraws a called notice as
-// wrong.
+// wrong. Each repetition must get the first answer.
 func TestARepetitionGetsTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	f := open(t)

@@ -1,6 +1,6 @@
-// Package aftercommit does the work after a commit, in the background. A failure does not fail the caller: archived
-// documents are deleted, the cache entry of a report is set to its flag, and the patient's search document is
-// refreshed. The sweeper repairs the first two within a minute, change capture the last.
+// Package aftercommit does the work after a commit, in the background. It deletes archived documents, sets the cache
+// entry of a report by its flag, and refreshes the patient's search document. A failure does not fail the caller: the
+// sweeper repairs the first two within a minute, change capture the last.
 package aftercommit
 
 import (

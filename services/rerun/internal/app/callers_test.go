@@ -144,7 +144,8 @@ func (f *fixture) sessionOf(id, kind string, labID int) context.Context {
 	return f.Session(id, fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"doctor_id":302,"org_id":45,"cc_id":9}`, kind, labID))
 }
 
-// TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn confirms without a deployed callout service.
+// TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn runs without a callout service: messages about
+// confirmed reports wait, and automatic reruns work.
 func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T) {
 	t.Parallel()
 	f := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")

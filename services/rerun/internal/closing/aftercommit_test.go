@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// With a queue that runs no tasks, as if a store hangs, a confirm returns, GET shows the closed rerun, and the next
+// The queue runs no tasks, as if a store hangs: a confirm still returns, GET shows the closed rerun, and the next
 // request begins with number 1. Tasks that run much later do not change that.
 func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {
 	t.Parallel()

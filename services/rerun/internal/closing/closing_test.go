@@ -212,7 +212,8 @@ func TestWithoutAPageOnlyAConfirmedIndexIsCompared(t *testing.T) {
 	}
 }
 
-// TestTheValueOfAFormerSampleIsNotConfirmed: the sample was drawn again, because the first tube cannot be trusted.
+// TestTheValueOfAFormerSampleIsNotConfirmed draws the sample again, because the first tube cannot be trusted, and
+// confirms a value of the first one.
 func TestTheValueOfAFormerSampleIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

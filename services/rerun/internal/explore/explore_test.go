@@ -21,7 +21,7 @@ import (
 
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// world is one report with its documents, and what the callout service was told.
+// world is one report with its documents, and the announcements that the callout service received.
 type world struct {
 	facts    rerun.Facts
 	records  []rerun.Record
@@ -107,7 +107,7 @@ func (w *world) apply(c rerun.Change) {
 	}
 	if c.Announce != nil {
 		w.facts.Unconfirmed = c.Announce.Unconfirmed
-		if c.Announce.AsOf.After(w.known.AsOf) { // like the callout service
+		if c.Announce.AsOf.After(w.known.AsOf) { // as the callout service does
 			w.known = *c.Announce
 		}
 	}

@@ -300,7 +300,8 @@ func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	}
 }
 
-// TestNoCompletionIsLost delivers messages about many reports, and many parts of one report, concurrently.
+// TestNoCompletionIsLost delivers messages about many reports, and many parts of one report, concurrently. Each rerun
+// must be completed.
 func TestNoCompletionIsLost(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -21,7 +21,6 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// act is an operation on a report.
 type act func(t *testing.T, c storetest.Cases, report int64) error
 
 func ask(indices ...int) act {
@@ -213,7 +212,7 @@ func steps(w rerun.Writes) (all []rerun.Writes) {
 }
 
 // TestADeathBetweenDocumentsIsRepaired aborts every operation before each write to the document store, and before the
-// tasks after a commit.
+// tasks after a commit. The sweep must repair each crash.
 func TestADeathBetweenDocumentsIsRepaired(t *testing.T) {
 	t.Parallel()
 	for name, p := range plays {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Facts holds all inputs of the decision how to repair a report.
+// Facts holds all inputs of the decision about the repair of a report.
 type Facts struct {
 	rerun.Facts
 
@@ -101,8 +101,8 @@ func (f Facts) unarchived(before time.Time) (records []rerun.Record, values []re
 	return records, values
 }
 
-// archive writes log entry 984. A confirm or an abort would have written its own entry, so these values were neither
-// confirmed nor aborted.
+// archive writes log entry 984. Confirms and aborts write entries of their own, so the rerun of these values ended
+// without either.
 func (f Facts) archive(d *Decision, records []rerun.Record, values []rerun.Value, now time.Time) {
 	snapshot := rerun.Archive(records, values)
 	snapshot.Old.Flag, snapshot.New.Flag = f.Report.Flag, f.Report.Flag

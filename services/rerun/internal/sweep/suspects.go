@@ -19,7 +19,7 @@ type suspect struct {
 	values  []rerun.Value
 }
 
-// documents repairs the reports whose documents look wrong. It locks no other report.
+// documents repairs the reports whose documents may be inconsistent. It locks no other report.
 func (l *laboratory) documents(ctx context.Context) error {
 	before := l.d.Clock.Now().Add(-l.d.Config.Age)
 	for after := int64(0); ; {
@@ -81,7 +81,7 @@ func (l *laboratory) suspects(ctx context.Context, ids []int64) (map[int64]*susp
 }
 
 // suspicious reports whether a report may need a repair: its rerun is closed, a record was never checked, a request has
-// all its values at flag 3, or the callout service was not told the values.
+// all its values at flag 3, or the values were not announced to the callout service.
 func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
 	if !s.Flag.Open() {
 		return true

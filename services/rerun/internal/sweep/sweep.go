@@ -67,7 +67,7 @@ const (
 	Deleted     = "archived_deleted"    // an archived document
 	Completed   = "completed"           // a report whose rerun had all its values
 	Reopened    = "reopened"            // a request that lost its slot
-	Announced   = "announced"           // unconfirmed values that the callout service did not know
+	Announced   = "announced"           // unconfirmed values that were not announced to the callout service
 	Cached      = "cache_repaired"      // a cache entry
 	Failed      = "failed"              // a report that is retried in the next pass
 )
@@ -169,7 +169,7 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 	})
 }
 
-// laboratory is a sweep of one laboratory.
+// laboratory holds the state of a sweep of one laboratory.
 type laboratory struct {
 	*Sweeper
 	scope authn.LabScope

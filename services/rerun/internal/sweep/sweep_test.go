@@ -148,7 +148,7 @@ func (a checked) Entries(ctx context.Context, scope authn.LabScope) ([]int64, er
 	return a.OpenSet.Entries(ctx, scope)
 }
 
-// The first pass checks all laboratories. The next ones check those with an open rerun or documents; after an hour, all
+// The first pass must check all laboratories, the next ones those with an open rerun or documents. After an hour, all
 // are checked again.
 func TestLaboratoriesWithoutAnythingOpenAreCheckedOnceAnHour(t *testing.T) {
 	t.Parallel()

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestANumberThatAnotherProgramGivesOutMeanwhile makes the platform's core, which does not use the counter, take the
-// number between nextBillNumber and create.
+// TestANumberThatAnotherProgramGivesOutMeanwhile checks that a split takes the next free number if the platform's core,
+// which does not use the counter, takes its number between nextBillNumber and create.
 func TestANumberThatAnotherProgramGivesOutMeanwhile(t *testing.T) {
 	t.Parallel()
 	taken, f, err := splitBesideOthers(t, 2)

@@ -62,7 +62,6 @@ func (d rowDocument) row() bill.Row {
 	return r
 }
 
-// record stores the record of a split.
 func (t *transaction) record(ctx context.Context, r split.Record) error {
 	moved := make([]rowDocument, len(r.Rows))
 	for i, row := range r.Rows {

@@ -64,7 +64,8 @@ func TestCountsAreReplaced(t *testing.T) {
 	}
 }
 
-// A report gets another sample between two counts: they are not compared, and the report waits for the first again.
+// A report gets another sample between two counts. They must not be compared, and the report must wait for the first
+// observer again.
 func TestCountsOfTwoSamplesAreNotCompared(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)

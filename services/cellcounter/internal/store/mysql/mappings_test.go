@@ -121,7 +121,7 @@ func TestKeysAreExchangedInOneWrite(t *testing.T) {
 	}
 }
 
-// A change that fails at any step leaves nothing, not even the locked row of settings.
+// A change that fails at any step must leave nothing, not even the locked row of settings.
 func TestAnErrorChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -154,7 +154,8 @@ func TestTakenKeysAndParametersAreConflicts(t *testing.T) {
 	f.expect(ownTest, f.lab, true, mapping.DefaultTarget, row("a", 1, 1))
 }
 
-// TestWritersOfAScopeFollowEachOther uses writers that each add a row after the last row in their facts.
+// TestWritersOfAScopeFollowEachOther checks that no row is lost when concurrent writers each add a row after the last
+// row in their facts.
 func TestWritersOfAScopeFollowEachOther(t *testing.T) {
 	t.Parallel()
 	const writers = 5
@@ -220,7 +221,7 @@ func TestALaboratoryGoesBackToTheDefaults(t *testing.T) {
 	f.expect(sharedTest, f.lab, false, mapping.DefaultTarget)
 }
 
-// A change of one scope does not affect rows of another scope.
+// The test checks that a change of one scope does not affect rows of another scope.
 func TestRowsOfAnotherScopeStay(t *testing.T) {
 	t.Parallel()
 	f := open(t)

@@ -140,7 +140,7 @@ func TestURLsAndKeys(t *testing.T) {
 	}
 }
 
-// A failed Put leaves no object, or the previous one.
+// The test checks that a failed Put leaves no object, or the previous one.
 func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 	t.Parallel()
 	const parts = 12 << 20 // large enough for several parts in S3
@@ -170,7 +170,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// A process that crashed while it wrote leaves a temporary file, which is not listed.
+// A process that crashed while it wrote leaves a temporary file, which must not be listed.
 func TestThePartOfADeadWriterIsNoFile(t *testing.T) {
 	t.Parallel()
 	cfg := folderConfig(t)

@@ -87,7 +87,7 @@ var (
 	namesSynced   = []string{"labs/12/reports, object new", "labs/12, object new", "labs, object new", "., object new"}
 )
 
-// The content is synced before the rename. The name and every folder above it are synced before Put returns.
+// The content must be synced before the rename, and the name and every folder above it before Put returns.
 func TestAStoredFileSurvivesALossOfPower(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, objectKey)
@@ -118,7 +118,8 @@ func TestAStoredFileSurvivesALossOfPower(t *testing.T) {
 	}
 }
 
-// If syncing the content fails, the previous object stays. If syncing the name fails, Put returns an error as well.
+// If syncing the content fails, the previous object must stay. If syncing the name fails, Put must return an error as
+// well.
 func TestADiskThatFailsToSyncStoresNothing(t *testing.T) {
 	t.Parallel()
 	for _, fail := range slices.Concat([]string{"new in a temporary file, object old"}, namesSynced) {
@@ -158,7 +159,7 @@ func TestATransientFileMayLoseItsNameAlone(t *testing.T) {
 	}
 }
 
-// What was not stored is not synced: a source that fails late costs no disk time.
+// A source that fails late must cost no disk time: nothing is synced.
 func TestABrokenSourceSyncsNothing(t *testing.T) {
 	t.Parallel()
 	d := newDisk(t, objectKey)

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// The cost of a page of saves depends on its own report only, not on the saves of other reports.
+// The test checks that the cost of a page of saves depends on its own report only, not on the saves of other reports.
 func TestAListOfRevisionsReadsItsOwnReport(t *testing.T) {
 	t.Parallel()
 	db := template.New(t)

@@ -5,7 +5,7 @@ if type(added) == 'table' and added.err then
   if #redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1]) > 0 then
     return 0 -- delivered before
   end
-  -- A replica whose clock is behind made this id; the event still comes after what is there.
+  -- The id comes from a replica whose clock is behind; the event is still appended at the end.
   redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'event', ARGV[2], 'data', ARGV[3])
 end
 redis.call('EXPIRE', KEYS[1], ARGV[5])

@@ -91,7 +91,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// inserted inserts the session of Opened and returns it.
 func inserted(t *testing.T, s Subject) session.Session {
 	t.Helper()
 	opened := Opened()

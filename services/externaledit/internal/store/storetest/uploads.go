@@ -17,7 +17,6 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// announced announces an upload of the session and returns it.
 func announced(t *testing.T, s Subject, of session.Session, number int64) session.Upload {
 	t.Helper()
 	u := session.Upload{LabID: 12, SessionID: of.ID, Number: number, WordKey: "labs/12/w", PDFKey: "labs/12/p",

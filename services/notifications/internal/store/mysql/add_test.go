@@ -43,7 +43,7 @@ func TestOneKeyIsOneNotification(t *testing.T) {
 }
 
 // TestConcurrentTriggersAreStoredOnceEach sends triggers of two laboratories concurrently, each of them three times.
-// One of them cannot be stored.
+// One of them cannot be stored; all others must be stored once.
 func TestConcurrentTriggersAreStoredOnceEach(t *testing.T) {
 	t.Parallel()
 	const different = 20

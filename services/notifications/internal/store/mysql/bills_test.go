@@ -12,7 +12,7 @@ import (
 )
 
 // TestANoticeNamesTheBillOfItsReportToday stores notices about reports, then moves one report to another bill and back,
-// as a split and its undoing do.
+// as a split and its undoing do. The notice must name the present bill.
 func TestANoticeNamesTheBillOfItsReportToday(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

@@ -126,8 +126,8 @@ func TestDevicesOfALogin(t *testing.T) {
 	}
 }
 
-// TestADeviceWithoutAUserNameCanBeLoggedOut uses a row whose type does not identify the login of the organization. It
-// belongs to all logins of the organization.
+// TestADeviceWithoutAUserNameCanBeLoggedOut uses a row whose type does not identify the login of the organization. Any
+// login of the organization must be able to delete it.
 func TestADeviceWithoutAUserNameCanBeLoggedOut(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)

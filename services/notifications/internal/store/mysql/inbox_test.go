@@ -136,7 +136,7 @@ func TestConcurrentReadersLeaveOneActivity(t *testing.T) {
 }
 
 // TestManyReadersLeaveTheNewestActivities uses one reader per second, except the last five, who read in the same
-// second.
+// second. The newest activities must be listed.
 func TestManyReadersLeaveTheNewestActivities(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
@@ -172,7 +172,7 @@ func TestManyReadersLeaveTheNewestActivities(t *testing.T) {
 }
 
 // TestOnlyLabUsersSeeWhoOfTheLaboratoryRead makes each kind of login mark one notification. One of the readers is a lab
-// user with the id of the organization.
+// user with the id of the organization. Only lab users may see all readers.
 func TestOnlyLabUsersSeeWhoOfTheLaboratoryRead(t *testing.T) {
 	t.Parallel()
 	s, ctx := storetest.Open(t), t.Context()

@@ -89,8 +89,8 @@ func TestUsersOfALaboratory(t *testing.T) {
 	}
 }
 
-// TestLoginsOfOneOrganisationAreSeparate uses two wards of organization 77, and lab user 77. Each login has its own
-// switches and devices.
+// TestLoginsOfOneOrganisationAreSeparate uses two wards of organization 77, and lab user 77. Each login must have its
+// own switches and devices.
 func TestLoginsOfOneOrganisationAreSeparate(t *testing.T) {
 	t.Parallel()
 	s, ctx := storetest.Open(t), t.Context()

@@ -101,7 +101,7 @@ func TestACountStopsAtItsLimit(t *testing.T) {
 }
 
 // TestAListReadsNoMoreOfManyReadersThanItShows uses 100 users who read each of the listed notifications in the same
-// second, in a laboratory with many other notifications.
+// second, in a laboratory with many other notifications. The list must read only the rows that it shows.
 func TestAListReadsNoMoreOfManyReadersThanItShows(t *testing.T) {
 	t.Parallel()
 	const many, people, shown, others = 1_100, 100, 5, 30_000

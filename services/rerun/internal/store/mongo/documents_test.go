@@ -28,7 +28,6 @@ func empty(t *testing.T) documents {
 	return documents{mongo.New(mongotest.Database(t)), t}
 }
 
-// write writes documents of laboratory 12.
 func (d documents) write(w rerun.Writes) {
 	d.t.Helper()
 	d.writeAs(12, w)

@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// Servers and firewalls close idle connections, and a store with one node does not support repeated writes. All times
-// are a twentieth of the real ones.
+// A write after a closed idle connection must succeed: servers and firewalls close idle connections, and a store with
+// one node does not support repeated writes. All times are a twentieth of the real ones.
 func TestAClosedIdleConnectionFailsNoWrite(t *testing.T) {
 	t.Parallel()
 	address, err := url.Parse(mongotest.URI(t))

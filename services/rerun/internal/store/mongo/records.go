@@ -17,7 +17,6 @@ const (
 	ours     = "rerun"
 )
 
-// recordDocument is a SampleRerun document.
 type recordDocument struct {
 	ID             documentID `bson:"_id"`
 	LabID          int64      `bson:"lab_id"`
@@ -35,7 +34,8 @@ type recordDocument struct {
 	UpdatedAt      moment     `bson:"updated_at"`
 	Slot           string     `bson:"slot"`
 	AutoSlot       string     `bson:"auto_slot"`
-	// WrittenBy is the constant ours in every document of this service, even after changes. Other documents have none.
+	// WrittenBy has the value of the constant ours in every document of this service, even after changes. Other documents
+	// have none.
 	WrittenBy string `bson:"written_by"`
 }
 

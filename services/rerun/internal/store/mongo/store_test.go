@@ -97,7 +97,7 @@ func TestDocumentsOfOtherProgramsAreReadAndChanged(t *testing.T) {
 	}
 }
 
-// Times of other programs are texts in several formats. An unreadable one does not prevent reading the rest.
+// Times of other programs are texts in several formats. An unreadable one must not prevent reading the rest.
 func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)
@@ -125,7 +125,8 @@ func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 	}
 }
 
-// The deadlines of the service's own client are sent to the server, which may not support them for every command.
+// The query must work with the deadlines of the service's own client, which are sent to the server and not supported
+// for every command.
 func TestTheLaboratoriesAreFoundByTheServicesOwnClient(t *testing.T) {
 	t.Parallel()
 	db, err := mongo.Open(mongo.Config{URI: config.Secret(mongotest.URI(t)), Database: mongotest.Database(t).Name()}, nil)

@@ -60,7 +60,7 @@ func (t *tracing) start(ctx context.Context, e *event.CommandStartedEvent) {
 		name += " " + collection
 		attributes = append(attributes, trace.WithAttributes(semconv.DBCollectionName(collection)))
 	}
-	_, span := t.tracer.Start(ctx, name, attributes...) //nolint:spancheck // end ends it
+	_, span := t.tracer.Start(ctx, name, attributes...) //nolint:spancheck // the function end ends the span
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spans[command{e.ConnectionID, e.RequestID}] = span

@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// valueDocument is a SampleRerunValues document.
 type valueDocument struct {
 	ID            documentID `bson:"_id"`
 	LabID         int64      `bson:"lab_id"`
@@ -28,7 +27,8 @@ type valueDocument struct {
 	DeviceName    string     `bson:"device_name"`
 	CreatedAt     moment     `bson:"created_at"`
 	History       []earlier  `bson:"history,omitempty"`
-	// WrittenBy is the constant ours in every document of this service. Documents of other programs have none.
+	// WrittenBy has the value of the constant ours in every document of this service. Documents of other programs have
+	// none.
 	WrittenBy string `bson:"written_by"`
 }
 

@@ -211,7 +211,7 @@ type State struct {
 	Log     map[activitylog.Category][][]byte
 	Present map[string]string // "profileTestId/index" → value
 	Signed  bool
-	// Announced is what the callout service was last told, as "index=value". Sent is the number of messages.
+	// Announced is the last announcement to the callout service, as "index=value". Sent is the number of messages.
 	Announced   []string
 	Sent        int
 	Evaluations int

@@ -70,7 +70,17 @@ func (b *bench) enlarge(ctx context.Context, n int) ([]relevance.Judgement, erro
 // largePart bounds the number of rows that are built at a time.
 const largePart = 50_000
 
+// gently is the number of searches that warm up a side one after the other.
+const gently = 1000
+
 func (b *bench) measureLarge(ctx context.Context, metric string, searches *mix, sides []*side) error {
+	for _, s := range sides { // an engine that has just merged its segments cannot take the full rate at once
+		for _, text := range searches.draw(0, gently) {
+			if _, err := s.ask(ctx, text); err != nil {
+				return err
+			}
+		}
+	}
 	p99s := series{}
 	for round := range 1 + b.sizes.rounds { // the first one warms up
 		for _, s := range sides {

@@ -1,4 +1,4 @@
-// Package migrations contains the tables of the callout service as goose SQL files.
+// Package migrations embeds the SQL files (goose) that create the tables of the callout service.
 package migrations
 
 import (

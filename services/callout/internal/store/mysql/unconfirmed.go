@@ -17,7 +17,7 @@ func (s *Store) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v eval
 	if len(v.Readings) > 0 {
 		text, err := json.Marshal(v.Readings)
 		if err != nil {
-			return fmt.Errorf("encode readings: %T", v.Readings) // without err, which may quote a value
+			return fmt.Errorf("encode readings: %T", v.Readings) // err is omitted, because it may quote a value
 		}
 		readings = sql.NullString{String: string(text), Valid: true}
 	}

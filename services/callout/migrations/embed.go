@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// Files holds the migrations in the order of their application.
+// Files holds the migrations in the order in which they are applied.
 //
 //go:embed *.sql
 var Files embed.FS

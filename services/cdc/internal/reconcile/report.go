@@ -14,18 +14,18 @@ import (
 
 // Options are the options of the verb reconcile.
 type Options struct {
-	LabID  int64         // 0: every laboratory
+	LabID  int64         // 0: all laboratories
 	Repair bool          // repair differences
-	Wait   time.Duration // total time to wait until no difference is left; 0: do not wait
+	Wait   time.Duration // maximum time to wait until no difference is left; 0: do not wait
 }
 
-// Total is the sum over all laboratories of a report.
+// Total is the sum over all laboratories in a report.
 type Total struct {
 	Laboratories int
 	Count
-	Differences int // remaining after repair and waiting
+	Differences int // remaining after repair and wait
 	Repaired    int
-	Refused     int // patients that the database or the index rejects
+	Refused     int // patients rejected by the database or the index
 	Unsettled   int
 }
 

@@ -211,7 +211,7 @@ func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 	before := now()
 	applied("source-projection", before) // there is no candidate yet
 	applied("source-existing", before-1000)
-	applied("source-existing", before-500) // the first one stays the candidate; see the comment on candidate
+	applied("source-existing", before-500) // the first candidate stays, or candidates would be replaced forever
 	applied("source-projection", before-1)
 	if got := complete(); got != 0 {
 		t.Fatalf("complete to %d by a beat that came before the rows", got)

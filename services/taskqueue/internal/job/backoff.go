@@ -44,7 +44,7 @@ const (
 )
 
 // RecoveryPatience returns how long after its due time a job of channel c may still be postponed for a receiver that
-// fails repeatedly; failed is the number of the job's failed attempts. Afterwards each pause counts as an attempt, so
+// fails repeatedly. failed is the number of the job's failed attempts. Afterwards each pause counts as an attempt, so
 // that the job ends.
 func RecoveryPatience(c Channel, failed int) time.Duration {
 	patience := taskPatience
@@ -66,8 +66,8 @@ func taskDelay(failed int) time.Duration {
 	return min(d, maxDelay)
 }
 
-// Upper bounds of an attempt. The first is the longest webhook timeout plus a margin. The second is the longest session
-// with a mail server, plus the ten minutes that it may take to accept the complete message.
+// Maximum durations of an attempt: the longest webhook timeout with a margin; the longest session with a mail server,
+// plus the ten minutes that it may take to accept the complete message.
 const (
 	longestRun     = 330 * time.Second
 	longestMailRun = 16 * time.Minute

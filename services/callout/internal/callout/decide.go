@@ -124,8 +124,8 @@ func (x *decider) knows() bool {
 // gone reports whether the report is dismissed or deleted.
 func (x *decider) gone() bool { return x.f.Report.Dismissed }
 
-// moved reports whether the statement is about a former patient of the report. Patients whose records were merged count
-// as the same.
+// moved reports whether the statement is about a previous patient of the report. Patients whose records were merged
+// count as the same.
 func (x *decider) moved(s *Statement) bool {
 	return s.PatientID != 0 && s.PatientID != x.f.Report.PatientID && !slices.Contains(x.f.Merged, s.PatientID)
 }

@@ -57,7 +57,7 @@ type UseCase struct {
 func New(s Store, signals evaluate.Signals) *UseCase { return &UseCase{s, signals} }
 
 // Claim claims a report for a person, or renews the person's claim. To take over another person's claim, insteadOf must
-// be the time at which it began; zero takes over none.
+// be the time at which it began; zero: there is no claim to replace.
 func (u *UseCase) Claim(
 	ctx context.Context, scope authn.LabScope, by authn.Actor, v callout.Visibility, reportID int64, insteadOf time.Time,
 ) (Claim, error) {

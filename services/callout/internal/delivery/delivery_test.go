@@ -47,7 +47,7 @@ func (o *others) CancelJob(
 	_ context.Context, in *taskqueuev1.CancelJobRequest, _ ...grpc.CallOption,
 ) (*taskqueuev1.CancelJobResponse, error) {
 	o.cancelled = append(o.cancelled, string(in.GetJobId().GetJson()))
-	return &taskqueuev1.CancelJobResponse{Code: 401}, o.err // canceling an unknown job succeeds
+	return &taskqueuev1.CancelJobResponse{Code: 401}, o.err // cancelling an unknown job succeeds
 }
 
 func (o *others) Notify(

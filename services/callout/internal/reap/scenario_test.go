@@ -70,8 +70,8 @@ func TestAFailureDelaysNoOtherLaboratory(t *testing.T) {
 	b.Want("adopted in the end", b.Due(storetest.Count), "level 0, due 10:01:00")
 }
 
-// TestOnlyTheLeaderShowsFigures checks that a former leader resets its gauges, because otherwise they would be counted
-// twice.
+// TestOnlyTheLeaderShowsFigures checks that a previous leader resets its gauges, because otherwise they would be
+// counted twice.
 func TestOnlyTheLeaderShowsFigures(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)

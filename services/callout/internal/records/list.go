@@ -62,7 +62,7 @@ type UseCase struct{ store Store }
 // New returns a use case that reads from s.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// List judges all reports of the bill and returns those that wait or have critical values.
+// List judges all reports of the bill and returns the ones that wait or have critical values.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (List, error) {
 	view, err := u.store.View(ctx, scope, billID, v)
 	if err != nil {

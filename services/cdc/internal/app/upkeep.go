@@ -72,7 +72,7 @@ func (b *builder) leader(lock mysqldb.Lock) *mysqldb.Leader {
 	return leader
 }
 
-// openPurger starts the loop that deletes stubs for which no older event can arrive any more.
+// openPurger starts the loop that deletes stubs for which no older event can arrive.
 func (b *builder) openPurger() error {
 	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Clock: b.Clock, Observer: b.counters, Config: b.cfg.Purge}
 	b.Every("purge", purgeEvery, b.alone(purgeLock, p.RunOnce))

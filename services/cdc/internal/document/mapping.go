@@ -112,8 +112,8 @@ func grams(analyzer, query string) object {
 	return object{"type": "text", "analyzer": analyzer, "search_analyzer": query, "norms": false, "index_options": "docs"}
 }
 
-// analysis returns the analyzers. They use only built-in tokenizers (three) and filters (five). Phone numbers are
-// indexed as digits, but a query may contain other characters.
+// analysis returns the analysis settings. They use only built-in tokenizers (three) and filters (five). Phone numbers
+// are indexed as digits, but a query may contain other characters.
 func analysis() object {
 	custom := func(tokenizer string, characters []string, filters ...string) object {
 		return object{"type": "custom", "tokenizer": tokenizer, "char_filter": characters, "filter": filters}

@@ -66,7 +66,7 @@ func refusalOf(err error) *Refusal {
 	return &Refusal{Verdict: Later, Kind: "transport", Err: err}
 }
 
-// ErrGone is returned if the target of a write does not exist any more.
+// ErrGone is returned if the target of a write no longer exists.
 var ErrGone = errors.New("the index no longer exists")
 
 // ErrBusy is returned if the server is overloaded for longer than the writer retries.

@@ -82,7 +82,7 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 // maxLookups limits the lookups of targets per batch: a swap may be followed by the end of a rebuild.
 const maxLookups = 3
 
-// write writes the batch to all targets. If a target does not exist any more, because it was swapped or given up, all
+// write writes the batch to all targets. If a target no longer exists, because it was swapped or given up, all
 // targets are looked up again: an index with another schema may have replaced it. The error is a fault.
 func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 	for range maxLookups {

@@ -73,7 +73,7 @@ func NewWriter(d WriterDeps) *Writer {
 
 // Write sends ops to target and returns the final fate of each, in the order of ops. After an error, some may be
 // written and others not; writing the same ops again is safe. The error is a fault (see package outcome) and wraps
-// ErrGone if target does not exist any more.
+// ErrGone if target no longer exists.
 func (w *Writer) Write(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	fates := make([]Fate, 0, len(ops))
 	for len(ops) > 0 {
@@ -133,7 +133,7 @@ func (w *Writer) finish(ctx context.Context, target string, ops []document.Op) (
 	}
 }
 
-// settle stores fates and returns the positions of those that are not final. The error is a fault.
+// settle stores fates and returns the positions of the ones that are not final. The error is a fault.
 func settle(fates []Fate, open []int, some []Fate) ([]int, error) {
 	var still []int
 	for i, fate := range some {

@@ -9,7 +9,7 @@ import (
 const maxFullName = 400 // characters of the column; the parts may have 403 together
 
 // Compute returns the patient's row for the sources, without Rev and UpdatedAt. previous is the stored row, nil or a
-// stub if there is none; former laboratories are taken from it.
+// stub if there is none; previous laboratories are taken from it.
 //
 // Only rows of the patient's current laboratory are used. For a deleted patient, or one without a source row, only the
 // laboratories are kept: they are needed for stubs in the index, and all personal data must be removed.
@@ -27,7 +27,7 @@ func Compute(userID int64, s Sources, previous *Row) Row {
 	return row
 }
 
-// routes returns the current laboratory and the former ones in ascending order.
+// routes returns the current laboratory and the previous ones in ascending order.
 func routes(p *Patient, previous *Row) (current int64, left []int64) {
 	if previous == nil {
 		previous = &Row{}

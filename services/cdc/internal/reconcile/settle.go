@@ -53,7 +53,7 @@ func (r *Reconciler) settle(ctx context.Context, result *Result, suspects map[in
 	return nil
 }
 
-// Still reads persistent differences again after a repair and returns those that remain.
+// Still reads persistent differences again after a repair and returns the remaining ones.
 func (r *Reconciler) Still(ctx context.Context, lab int64, differences []Difference) ([]Difference, error) {
 	suspects := map[int64][]Difference{}
 	suspect(suspects, differences)

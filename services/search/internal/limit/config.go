@@ -24,7 +24,7 @@ type Config struct {
 
 const maxConfigCacheTTL = 60
 
-// Validate rejects limits with which nobody could search, and a cache URL that cannot be parsed.
+// Validate rejects limits with which no user could search, and a cache URL that cannot be parsed.
 func (c *Config) Validate() error {
 	var problems []error
 	if min(c.PerMinute, c.DegradedPerMinute, c.EmergencyPerMinute, c.ReadsPerMinute) < 1 {

@@ -12,7 +12,7 @@ type Plan struct {
 	clauses []clause
 	byWord  []wordly
 	whole   bool // all fields are searched
-	// agreeing are the fields compared in a search for duplicates. Those that are equal are the reason of a hit.
+	// agreeing are the fields compared in a search for duplicates. The equal ones are the reason of a hit.
 	agreeing []sameness
 	names    []string // words of the name, in a search for duplicates
 	asked    userindex.Person
@@ -189,5 +189,5 @@ func (p *Plan) groups() []group {
 	return slices.Concat(all[:]...)
 }
 
-// order returns the position of a bucket among those that compete for a hit.
+// order returns the position of a bucket among the buckets that compete for a hit.
 func order(b search.Bucket) int { return slices.Index(search.Buckets(), b) }

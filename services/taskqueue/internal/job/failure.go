@@ -95,7 +95,7 @@ type Result struct {
 	HTTPStatus int
 	Excerpt    string
 	MessageID  string
-	Sent       bool // the message was sent and cannot be cancelled any more
+	Sent       bool // the message was sent and can no longer be cancelled
 	// Progress is the state of each part of the message after this attempt, see package progress; nil: unchanged. It is
 	// stored whenever the job may run again.
 	Progress []byte

@@ -99,7 +99,7 @@ func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
 type Step struct {
 	Done      int    `json:"done"`      // ended, retried or deleted
 	Requested int    `json:"requested"` // running jobs that were requested to end
-	Left      int    `json:"left"`      // changed since the preview, so that the action does not apply any more
+	Left      int    `json:"left"`      // changed since the preview, so that the action no longer applies
 	Looked    int    `json:"looked"`
 	Next      string `json:"next"` // cursor of the next step; empty after the last one
 }

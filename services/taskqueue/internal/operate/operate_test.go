@@ -213,7 +213,7 @@ func TestNothingIsDeletedThatTheArchiveDoesNotHave(t *testing.T) {
 	})
 }
 
-// vanishing is an engine that lists one more job, which does not exist any more when it is read.
+// vanishing is an engine that lists one more job, which no longer exists when it is read.
 type vanishing struct {
 	queue
 	gone job.ID

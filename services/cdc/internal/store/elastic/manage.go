@@ -167,7 +167,7 @@ func (s *Store) exchange(layout Layout, to Index) []any {
 	return actions
 }
 
-// GiveUpNext removes the next alias from an index that a rebuild fills: it is not written any more, cannot become the
+// GiveUpNext removes the next alias from an index that a rebuild fills: it is no longer written, cannot become the
 // live index, and is never used for a rollback. An index without the alias is ignored.
 func (s *Store) GiveUpNext(ctx context.Context, name string) error {
 	err := s.move(ctx, "give up the next index", remove(name, s.Next()), add(name, s.givenUp(), false))

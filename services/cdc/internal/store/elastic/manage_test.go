@@ -193,7 +193,7 @@ func TestAnIndexThatWasGivenUpIsFilledAgainBeforeItIsSearched(t *testing.T) {
 	if older, err := s.TakeOlder(ctx); err != nil || older != s.Alias+"_v1" {
 		t.Errorf("a rollback goes to %q, error %v", older, err)
 	}
-	if err := s.GiveUpNext(ctx, s.Alias+"_v9"); err != nil { // the index does not exist any more
+	if err := s.GiveUpNext(ctx, s.Alias+"_v9"); err != nil { // the index no longer exists
 		t.Error(err)
 	}
 }

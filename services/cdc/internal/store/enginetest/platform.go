@@ -148,7 +148,7 @@ type running struct{}
 func (running) Phase(context.Context) (phase.Phase, error)       { return phase.Running, nil }
 func (running) Check(context.Context) (phase.Phase, bool, error) { return phase.Running, false, nil }
 
-// nobody is an observer that ignores all events.
+// An observer that ignores all events.
 type nobody struct{}
 
 func (nobody) Add([]int64)             {}

@@ -13,8 +13,8 @@ import (
 // from it.
 func pipeline() authn.Principal { return authn.Principal{Kind: authn.Service, Caller: "cdc"} }
 
-// Laboratories returns all laboratories in ascending order: those of the platform, and those of all current and former
-// patients in the sources or in user_meta.
+// Laboratories returns all laboratories in ascending order: those of the platform, and those of all current and
+// previous patients in the sources or in user_meta.
 func (s *Store) Laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	ids, err := s.ids(ctx, "read laboratories", "SELECT id FROM labs UNION SELECT DISTINCT labId_id FROM userDetails"+
 		" UNION SELECT DISTINCT lab_id FROM user_meta ORDER BY 1")

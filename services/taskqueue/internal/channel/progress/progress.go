@@ -13,7 +13,7 @@ import (
 const (
 	Left    byte = '.' // not sent yet
 	Sent    byte = 's'
-	Dead    byte = 'd' // the recipient does not exist any more
+	Dead    byte = 'd' // the recipient no longer exists
 	Refused byte = 'r' // the provider rejected the part permanently
 )
 

@@ -230,5 +230,5 @@ func notOffered(err error) bool {
 			return true
 		}
 	}
-	return strings.Contains(err.Error(), "does not support") // there are no error values for STARTTLS and AUTH
+	return strings.Contains(err.Error(), "does not support") // the library has no error values for STARTTLS and AUTH
 }

@@ -316,7 +316,7 @@ func TestTheAccessTokenIsFetchedOncePerLife(t *testing.T) {
 		t.Errorf("%d grants, %v", g.grants, err)
 	}
 	g.mu.Lock()
-	g.grants = 7 // the current access token is not accepted any more
+	g.grants = 7 // the current access token is no longer accepted
 	g.mu.Unlock()
 	if err := send(); provider.Outcome(err) != "retry" {
 		t.Errorf("an access token that ended early: %v", err)

@@ -74,7 +74,7 @@ func parking(b *fixture) {
 	}
 }
 
-// A parked job that is not released becomes due by itself. Afterwards its group does not affect it any more.
+// A parked job that is not released becomes due by itself. Afterwards its group no longer affects it.
 func parkedUntilItsPatienceEnds(b *fixture) {
 	b.enqueue(lane(job.Webhook, job.High), 1, 0)
 	c := b.claim(job.Webhook, 1)

@@ -125,7 +125,7 @@ type Verdict int
 
 // Results of a settlement, numbered as in settle.lua.
 const (
-	VerdictLost            Verdict = 0 // the caller does not hold the lease any more; nothing was changed
+	VerdictLost            Verdict = 0 // the caller no longer holds the lease; nothing was changed
 	VerdictDone            Verdict = 1
 	VerdictAlready         Verdict = 2 // a result is already stored, by an earlier call or another process
 	VerdictCancelRequested Verdict = 3 // retry and release are rejected: settle the job as cancelled

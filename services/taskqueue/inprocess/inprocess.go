@@ -47,7 +47,6 @@ func Open(ctx context.Context, addresses ...string) (*Queue, error) {
 	return &Queue{client: client, engine: q, ids: job.NewGenerator(clock.System{})}, nil
 }
 
-// Close closes the connections.
 func (q *Queue) Close() error { return q.client.Close() }
 
 // laboratory is the laboratory of all jobs accepted by Enqueue.

@@ -43,7 +43,6 @@ func (w *world) run(s step, decide rules) (next *world, wrong string, ok bool) {
 	return next, "", true
 }
 
-// explored is the result of an exploration.
 type explored struct {
 	histories, states int
 	story             []string // the steps that lead to the first violation

@@ -49,7 +49,7 @@ type Flags struct {
 	InQuestion, NotPerformed, ClaimOnHold, AutoApprovalStatus     int
 }
 
-// Test is the test of a report.
+// Test is the laboratory test that a report is about.
 type Test struct {
 	ID             int64
 	Name           string

@@ -44,7 +44,7 @@ type Store interface {
 	MarkSilenced(ctx context.Context, scope authn.LabScope, m Missed) error
 }
 
-// Ledgers reads ledgers.
+// Ledgers reads the statements about reports.
 type Ledgers interface {
 	// Said returns the ledger of a report and its open wait, which is nil if the report does not wait.
 	Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error)
@@ -58,7 +58,7 @@ type Client interface {
 	Reach(ctx context.Context, scope authn.LabScope) (reason string, err error)
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }

@@ -63,7 +63,7 @@ type Store interface {
 	Figures(ctx context.Context, now time.Time) (Figures, error)
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 	// Due evaluates the overdue reports of a bill, and returns the level of the highest escalation sent.
@@ -112,7 +112,7 @@ type Deps struct {
 	Counters  Counters
 }
 
-// Reaper is the loop.
+// Reaper finds inconsistencies and repairs them, in a loop.
 type Reaper struct{ d Deps }
 
 // New returns a loop with the dependencies d.

@@ -69,7 +69,7 @@ type Store interface {
 	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }

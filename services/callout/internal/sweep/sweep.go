@@ -74,7 +74,7 @@ type Store interface {
 	SaveSweptUntil(ctx context.Context, until time.Time) error
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }

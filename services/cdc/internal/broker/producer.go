@@ -68,7 +68,6 @@ func (p *Producer) take(ctx context.Context) (sarama.SyncProducer, error) {
 	return producer, nil
 }
 
-// Close closes the connection.
 func (p *Producer) Close(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -51,7 +51,6 @@ const (
 	TooLarge        // the request is too large
 )
 
-// Error returns the text of Err.
 func (r *Refusal) Error() string { return r.Err.Error() }
 
 func (r *Refusal) Unwrap() error { return r.Err }

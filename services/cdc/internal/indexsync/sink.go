@@ -43,7 +43,7 @@ type Sink struct {
 	troubles *troubles // failures of the index that a rebuild fills
 }
 
-// NewSink returns a Sink.
+// NewSink returns a Sink with the dependencies d.
 func NewSink(d Deps) *Sink {
 	return &Sink{d: d, maker: document.NewMaker(d.Versions), targets: &targets{lookup: d.Lookup, clock: d.Clock},
 		troubles: &troubles{clock: d.Clock, since: map[string]time.Time{}}}

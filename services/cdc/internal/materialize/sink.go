@@ -26,7 +26,7 @@ type Sink struct {
 	clock  clock.Clock
 }
 
-// NewSink returns a Sink.
+// NewSink returns a Sink that recomputes patients with users and reports truncations to tables.
 func NewSink(users Users, tables Tables, clk clock.Clock) *Sink {
 	return &Sink{users: users, tables: tables, clock: clk}
 }

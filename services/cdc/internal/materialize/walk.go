@@ -28,7 +28,7 @@ type Walks interface {
 	UserIDs(ctx context.Context, after int64, limit int) ([]int64, error)
 }
 
-// Phases returns the current phase.
+// Phases returns the phase of the migration of user_meta.
 type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
 }

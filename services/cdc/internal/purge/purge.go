@@ -24,7 +24,7 @@ type Stubs interface {
 	Stubs(ctx context.Context, target string, below int64) iter.Seq2[document.Entry, error]
 }
 
-// Writer writes to an index.
+// Writer sends operations to an index. *indexsync.Writer is one.
 type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }

@@ -207,7 +207,6 @@ func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
 	}
 }
 
-// patients returns the patients with differences.
 func patients(differences []reconcile.Difference) map[int64]bool {
 	all := map[int64]bool{}
 	for _, d := range differences {

@@ -61,7 +61,7 @@ type Proof interface {
 	Repair(ctx context.Context, differences []reconcile.Difference) ([]reconcile.Refusal, error)
 }
 
-// Writer writes to an index.
+// Writer sends operations to an index. *indexsync.Writer is one.
 type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }
@@ -88,7 +88,7 @@ type Rebuilder struct {
 	maker *document.Maker
 }
 
-// New returns a Rebuilder.
+// New returns a Rebuilder with the dependencies d.
 func New(d Deps) *Rebuilder {
 	return &Rebuilder{d: d, maker: document.NewMaker(document.RevVersions{})}
 }

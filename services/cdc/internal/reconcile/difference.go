@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Kind is the kind of a difference.
+// Kind is what differs: the row, or its document in one of several ways.
 type Kind string
 
 // Kinds of differences, used as metric labels.

@@ -166,7 +166,6 @@ func tooMany(r Result) bool {
 	return int64(patients(r.Differences)) > max(maxRepaired, r.Patients/maxShare)
 }
 
-// patients returns the number of patients with differences.
 func patients(differences []Difference) int {
 	users := map[int64]bool{}
 	for _, d := range differences {

@@ -14,7 +14,6 @@ import (
 
 // Rows reads user_meta and compares it with its sources. Errors are faults.
 type Rows interface {
-	// Laboratories returns all laboratories of the database.
 	Laboratories(ctx context.Context) ([]authn.LabScope, error)
 	// Rows returns up to limit rows of a laboratory with ids above after, in ascending order.
 	Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error)
@@ -58,7 +57,7 @@ type Users interface {
 	Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error)
 }
 
-// Writer writes to an index.
+// Writer sends operations to an index. *indexsync.Writer is one.
 type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }

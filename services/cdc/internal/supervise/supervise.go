@@ -61,7 +61,6 @@ type Observer interface {
 	// Connector replaces the reported state of a connector. up is true if the connector runs and has tasks, all of which
 	// run. tasks maps task ids to states.
 	Connector(name string, up bool, tasks map[int]string)
-	// Restarted counts a restart.
 	Restarted(name string)
 	// Lost counts a connector whose position is no longer in the binary log.
 	Lost(name string)

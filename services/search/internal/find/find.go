@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Limiter limits searches.
+// Limiter limits how many searches a user may make.
 type Limiter interface {
 	// Admit counts a search and returns the effort that it may cost, or TooManyRequests.
 	Admit(ctx context.Context, p authn.Principal, lab authn.LabScope) (search.Effort, error)

@@ -38,7 +38,6 @@ type Reader interface {
 	OfPatients(ctx context.Context, s Sight, userIDs []int64, n Number) ([]Named, error)
 	// ByID returns the bill or report with the id; no row if there is none.
 	ByID(ctx context.Context, s Sight, kind Kind, id int64) ([]Named, error)
-	// Bills returns bills by id.
 	Bills(ctx context.Context, s Sight, ids []int64) ([]BillRow, error)
 	// Reports returns at most 200 reports of each bill, and the reports with the given ids, each once and ordered by id.
 	Reports(ctx context.Context, s Sight, billIDs, ids []int64) ([]ReportRow, error)
@@ -171,7 +170,6 @@ func (u *UseCase) parse(c Command) (reading, error) {
 	return func(ctx context.Context, s Sight) (found, error) { return u.named(ctx, s, n, q) }, nil
 }
 
-// indexed is the response of the index.
 type indexed struct {
 	search.Result
 	err error

@@ -20,7 +20,7 @@ type Scope struct {
 // Effort is the cost that a search may cause in the search engine.
 type Effort int
 
-// Efforts.
+// Efforts, the most expensive first.
 const (
 	Full    Effort = iota // all comparisons
 	Reduced               // without typing errors, sounds and recency
@@ -44,7 +44,7 @@ type Hit struct {
 // Sound on, a hit is a guess.
 type Match uint8
 
-// Grades.
+// Grades of hits, the closest first.
 const (
 	Exact    Match = iota // as registered; the words of the name may be reordered, joined or split
 	Begins                // prefixes of words of the name

@@ -244,7 +244,6 @@ func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// engine returns the engine's settings.
 func (c *Config) engine() engine.Settings {
 	s := engine.DefaultSettings()
 	s.LaneLimit, s.FlowLimit = c.Queue.LaneLimit, c.Queue.LabLimit

@@ -28,7 +28,7 @@ func outcomes() []string {
 	return []string{"succeeded", "retry", "failed", "cancelled", "unknown", "released", "postponed", "dropped", "corrupt"}
 }
 
-// New registers the metrics.
+// New registers the service's metrics and returns them.
 func New(registry prometheus.Registerer) *Metrics {
 	m := telemetry.NewMetrics(registry)
 	channel := telemetry.By("channel", job.Channels()...)

@@ -90,7 +90,6 @@ func words[T fmt.Stringer](list []T) (names []string) {
 	return names
 }
 
-// Filter returns the filter described by the order.
 func (o *Order) Filter() (Filter, error) {
 	f := Filter{LabID: o.LabID, Reason: strings.TrimSpace(o.Reason), CreatedBeforeMs: o.CreatedBeforeMs}
 	wrong := task.Wrong{Index: -1}
@@ -110,7 +109,6 @@ func (o *Order) Filter() (Filter, error) {
 	return f, wrong.Err()
 }
 
-// Selects reports whether the filter selects a job.
 func (f Filter) Selects(j *manage.Job) bool {
 	r := &j.Record
 	return (f.LabID == 0 || r.LabID == f.LabID) &&

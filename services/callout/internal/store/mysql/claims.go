@@ -15,7 +15,6 @@ import (
 // claimColumns selects the claim of a wait and the database's time, because all processes share that clock.
 const claimColumns = "e.claimed_by, e.claimed_name, e.claimed_at, e.claimed_until, CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 
-// claimRow holds the columns of claimColumns.
 type claimRow struct {
 	by, name  sql.NullString
 	at, until sql.NullInt64

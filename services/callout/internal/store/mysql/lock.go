@@ -163,7 +163,6 @@ func (l *locked) move(ctx context.Context, reportID int64, from, to callout.Stat
 	return nil
 }
 
-// Log appends to the activity log.
 func (l *locked) Log(ctx context.Context, e activitylog.Entry) error {
 	e.Context = "CRITICAL_CALLOUT"
 	_, err := activitylog.Append(ctx, l.tx, l.scope, e)

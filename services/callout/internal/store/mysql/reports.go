@@ -82,7 +82,6 @@ func (s *Store) readReports(
 	return list, formats, err
 }
 
-// reportRow holds the columns of a report.
 type reportRow struct {
 	callout.Report
 	comments, name, department, zone, gender, age sql.NullString

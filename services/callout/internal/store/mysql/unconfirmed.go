@@ -48,7 +48,6 @@ func scanUnconfirmed(r *sql.Rows) (row unconfirmedRow, err error) {
 	return row, row.parse(stored)
 }
 
-// parse parses the stored readings.
 func (u *unconfirmedRow) parse(stored []byte) error {
 	if err := json.Unmarshal(stored, &u.readings); err != nil {
 		return fmt.Errorf("read unconfirmed values of report %d: %T", u.report, err)

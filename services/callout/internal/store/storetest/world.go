@@ -168,7 +168,6 @@ func (b *Fixture) SetStatus(report int64, to callout.Status) {
 	b.Exec("UPDATE labReportRelation SET criticalValues = ?, updatedOn = ? WHERE id = ?", to, b.Clock.Now(), report)
 }
 
-// Dismiss dismisses a report.
 func (b *Fixture) Dismiss(report int64) {
 	b.T.Helper()
 	b.Exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", report)

@@ -18,7 +18,6 @@ var (
 // unavailable database also causes this error.
 type Invalid struct{ Problems []string }
 
-// Error returns all problems.
 func (i *Invalid) Error() string {
 	return "the configuration is refused: " + strings.Join(i.Problems, "; ")
 }

@@ -28,7 +28,7 @@ type Part struct {
 	Trace  string `json:"trace"` // Java stack trace of a failed part; it may contain values of rows, so never log it
 }
 
-// Task is one task of a connector.
+// Task is the state of one task of a connector.
 type Task struct {
 	ID int `json:"id"`
 	Part

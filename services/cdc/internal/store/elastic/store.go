@@ -62,7 +62,6 @@ func (s *Store) Next() string { return s.cfg.Alias + "_next" }
 // givenUp returns the alias of indexes that were given up during a rebuild, because they lack changes.
 func (s *Store) givenUp() string { return s.cfg.Alias + "_given_up" }
 
-// object is a JSON object.
 type object = map[string]any
 
 // ask sends a request with body as JSON unless body is nil, and decodes the response. what names the action in errors.

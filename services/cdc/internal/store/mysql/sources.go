@@ -29,7 +29,6 @@ const (
 		" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn)"
 )
 
-// sourceRows holds the source rows of some patients.
 type sourceRows struct {
 	byUser  map[int64]*projection.Sources
 	updated map[rowKey]int64 // time of the last change of each row, in microseconds since the epoch

@@ -131,7 +131,6 @@ func (s *Store) ByID(ctx context.Context, sees lookup.Sight, kind lookup.Kind, i
 	return s.named(ctx, q)
 }
 
-// Bills returns bills by id.
 func (s *Store) Bills(ctx context.Context, sees lookup.Sight, ids []int64) ([]lookup.BillRow, error) {
 	if len(ids) == 0 {
 		return nil, nil

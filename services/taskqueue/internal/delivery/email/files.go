@@ -26,7 +26,6 @@ const (
 	maxName       = 120
 )
 
-// file is one attachment.
 type file struct {
 	name    string
 	kind    string // media type

@@ -54,7 +54,7 @@ type Sender struct {
 	hosts *hosts
 }
 
-// New returns a Sender.
+// New returns a Sender with the dependencies and limits in cfg.
 func New(cfg Config) *Sender { return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)} }
 
 const (

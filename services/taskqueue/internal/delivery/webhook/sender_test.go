@@ -34,7 +34,6 @@ import (
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// received is a request received by the receiver.
 type received struct {
 	Method, Path, Query, Body string
 	Header                    http.Header

@@ -61,7 +61,6 @@ func (r *Redis) enough(answer any) bool {
 	return len(had) == 2 && number(had[0]) >= 1 && number(had[1]) >= int64(r.set.WaitReplicas)
 }
 
-// masterOf returns the node of a key.
 func (r *Redis) masterOf(ctx context.Context, key string) (redis.Cmdable, error) {
 	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, key)

@@ -39,7 +39,6 @@ const (
 
 func (k shardKeys) the(name string) string { return string(k) + name }
 
-// all returns the named keys of the shard.
 func (k shardKeys) all(names ...string) []string {
 	list := make([]string, len(names), len(names)+16)
 	for i, name := range names {

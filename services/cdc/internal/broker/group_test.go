@@ -48,7 +48,7 @@ type ledger struct {
 	order   map[int32][]int64 // offsets by partition in the order of arrival
 	owners  map[int32]int     // running claims by partition
 	overlap int               // how often two claims had the same partition
-	lost    int               // calls of Lost
+	lost    int               // number of calls of Lost
 	err     error             // result of Lost
 	stamped map[string]bool
 	asked   int // number of Stamped calls

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// columnKind reports whether a column exists before the last migration of user_meta.
+// columnKind distinguishes the columns of the first migration of user_meta from those of the person, added later.
 type columnKind bool
 
 const (

@@ -119,7 +119,7 @@ func (r *Replay) patients(ctx context.Context, letter change.Record) ([]int64, e
 	case keyErr != nil && len(ids) == 0:
 		return nil, ErrUnreadable
 	case keyErr != nil:
-		return ids, nil //nolint:nilerr // the images still identify patients
+		return ids, nil //nolint:nilerr // the images name patients nevertheless
 	case table == change.UserDetails || table == change.UserMeta:
 		return append(ids, row), nil
 	case table != change.Billing && table != change.LabReportRelation:

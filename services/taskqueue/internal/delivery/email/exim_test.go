@@ -88,7 +88,7 @@ type exim struct {
 func startExim(t *testing.T) *exim {
 	t.Helper()
 	counterpart.Command(t, "exim")       // skips the test if Exim is missing
-	dir, err := os.MkdirTemp("", "exim") //nolint:usetesting // Exim may run as a user without access to t.TempDir
+	dir, err := os.MkdirTemp("", "exim") //nolint:usetesting // Exim may run as a user who cannot read t.TempDir
 	if err == nil {
 		err = os.Chmod(dir, 0o777)
 	}

@@ -1,4 +1,4 @@
-// Package migrations contains the tables of the callout service as goose SQL files.
+// Package migrations embeds the SQL files (goose) that create the tables of the callout service.
 package migrations
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// Files holds the migrations in the order of their application.
+// Files holds the migrations in the order in which they are applied.
 //
 //go:embed *.sql
 var Files embed.FS

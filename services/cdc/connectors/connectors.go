@@ -1,5 +1,5 @@
-// Package connectors makes the configurations of Kafka Connect and of the two source connectors. The local stack, the
-// supervisor and a cluster use the same templates, in which ${…} marks what differs between them.
+// Package connectors builds the configurations of Kafka Connect and of the two source connectors. The local stack, the
+// supervisor and a cluster use the same templates, in which ${…} marks the values that differ between them.
 package connectors
 
 import (
@@ -11,7 +11,8 @@ import (
 
 var placeholder = regexp.MustCompile(`\$\{([a-z_]+)\}`)
 
-// fill replaces every ${name}. A name without a value is an error, and so is a value without a place.
+// fill replaces every ${name} in the template. It returns an error for a name without a value and for a value that is
+// not used.
 func fill(template string, values map[string]string) (string, error) {
 	var unknown []string
 	used := map[string]bool{}

@@ -50,11 +50,11 @@ func TestTheConnectorsDifferWhereTheyMust(t *testing.T) {
 	t.Parallel()
 	existing, projection := configurations(t)
 	want := []string{
-		"custom.metric.tags",                     // equal names clash and prevent a task from starting
-		"database.server.id",                     // the server disconnects the older of two equal ids
-		"event.converting.failure.handling.mode", // images of user_meta are indexed unchanged; other rows are read again
+		"custom.metric.tags",                     // duplicate names prevent a task from starting
+		"database.server.id",                     // of two connections with the same id, the server closes the older one
+		"event.converting.failure.handling.mode", // user_meta images are indexed unchanged; other rows are read again
 		"heartbeat.action.query",                 // each connector updates its own row
-		"schema.history.internal.kafka.topic",    // a shared topic would get out of order
+		"schema.history.internal.kafka.topic",    // a shared topic would mix the order of both connectors' records
 		"table.include.list",
 		"transforms.carrier.value.literal", // names the connector that captured a heartbeat
 	}

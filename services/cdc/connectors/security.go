@@ -2,10 +2,10 @@ package connectors
 
 import "strings"
 
-// Security is how the Kafka clients of the connectors reach the brokers; they store the history of table structures.
-// The clients of the runtime itself are configured in its worker configuration.
+// Security describes how the connectors' Kafka clients, which store the schema history, connect to the brokers. The
+// worker configuration has its own settings for the runtime's clients.
 type Security struct {
-	TLS            bool   // the runtime's Java must trust the brokers' certificates
+	TLS            bool   // the Java runtime must trust the brokers' certificates
 	User, Password string // for SASL, which requires TLS; empty: no authentication
 	Mechanism      string // PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
 }
@@ -29,7 +29,7 @@ func (s Security) settings() map[string]string {
 	}
 }
 
-// jaasQuote quotes a value for a JAAS configuration.
+// jaasQuote quotes a value for use in a JAAS configuration.
 func jaasQuote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }

@@ -1,7 +1,7 @@
 package connectors
 
 import (
-	_ "embed" // embeds the configurations
+	_ "embed" // embed the configurations
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Names of the connectors. Each one captures all rows of cdc_heartbeat, its own and the other one's. A record of that
-// table therefore has a header with the name of the connector that captured it.
+// Names of the connectors. Both capture all rows of cdc_heartbeat, including the other connector's row. A heartbeat
+// record therefore has a header with the name of the connector that captured it.
 const (
 	Existing   = "source-existing"   // captures userDetails, billing, labReportRelation
 	Projection = "source-projection" // captures user_meta
 )
 
-// CarrierHeader is the header of a heartbeat with the name of the connector that captured it.
+// CarrierHeader is the header of heartbeat records with the name of the connector that captured the record.
 const CarrierHeader = "connector"
 
 //go:embed source.json
@@ -24,9 +24,9 @@ var template string
 
 // difference holds the settings that differ between the connectors.
 type difference struct {
-	serverID   string // must be unique: the server disconnects the older of two equal ids
+	serverID   string // must be unique: of two connections with the same id, the server closes the older one
 	tables     []string
-	unreadable string // action on a value that cannot be read: fail for user_meta, whose row images are indexed unchanged
+	unreadable string // what to do with an unreadable value: fail for user_meta, whose row images are indexed unchanged
 }
 
 var differences = map[string]difference{
@@ -44,22 +44,22 @@ func Tables() []string {
 	return slices.Compact(all)
 }
 
-// Source holds the values of the connectors' configurations that differ between installations. Addresses are as the
-// connector runtime sees them.
+// Source holds the connector settings that differ between installations. Addresses are as seen from the connector
+// runtime.
 type Source struct {
-	MariaDB                        bool // false: MySQL; each has its own connector class
+	MariaDB                        bool // false: MySQL, which has another connector class
 	DatabaseHost, DatabasePort     string
 	DatabaseUser, DatabasePassword string
 	Database                       string
-	DatabaseTLS                    bool   // the runtime's Java must trust the database's certificate
-	TopicPrefix                    string // Debezium's topic.prefix, without the database's name
-	Brokers                        string // host:port, separated by commas; for the history of table structures
+	DatabaseTLS                    bool   // the Java runtime must trust the database's certificate
+	TopicPrefix                    string // Debezium's topic.prefix, without the database name
+	Brokers                        string // host:port, separated by commas; for the schema history
 	Security                       Security
-	Replication, MinInSync         int // of topics that a connector creates itself, normally none
+	Replication, MinInSync         int // for topics that a connector creates itself, normally none
 	HeartbeatMS                    int // interval of each connector's heartbeats
 }
 
-// connector holds what differs between the connector classes of the two database servers.
+// connector holds what differs between the connector classes for MySQL and MariaDB.
 type connector struct {
 	class  string
 	verify string // the ssl.mode that verifies the certificate and the host name
@@ -70,7 +70,7 @@ var (
 	mysqlConnector   = connector{"io.debezium.connector.mysql.MySqlConnector", "verify_identity"}
 )
 
-// Names returns the connectors in the order in which changes flow.
+// Names returns the connectors in the order of the data flow.
 func Names() []string { return []string{Existing, Projection} }
 
 // Configurations returns the configuration of each connector by its name.

@@ -1,5 +1,5 @@
-// Package indextest gives the real patient index to tests of its readers: with the mapping, the documents and the
-// operations of the pipeline, on the search engine of the tests.
+// Package indextest creates patient indexes for tests of their readers. The indexes have the real mapping and are
+// filled with the pipeline's code.
 package indextest
 
 import (
@@ -23,7 +23,7 @@ const batch = 1000 // operations per bulk request
 // Row is a row of user_meta.
 type Row = projection.Row
 
-// Index is an index for one test, with five shards behind an alias.
+// Index is a test index with five shards behind an alias.
 type Index struct {
 	server *enginetest.Server
 	t      testing.TB
@@ -43,7 +43,7 @@ func NewOld(t testing.TB) *Index {
 	return i
 }
 
-// Rebuild creates an index with the current schema and rows, and makes it the live one.
+// Rebuild creates an index with the current schema and rows, and switches the alias to it.
 func (i *Index) Rebuild(rows ...Row) {
 	i.t.Helper()
 	if _, _, err := i.server.CreateNext(i.t.Context()); err != nil {
@@ -55,7 +55,7 @@ func (i *Index) Rebuild(rows ...Row) {
 	}
 }
 
-// Rollback makes the previous index the live one.
+// Rollback switches the alias back to the previous index.
 func (i *Index) Rollback() {
 	i.t.Helper()
 	_, err := i.server.TakeOlder(i.t.Context())
@@ -70,11 +70,11 @@ func (i *Index) Rollback() {
 // URL returns the base address of the engine.
 func (i *Index) URL() string { return i.server.URL() }
 
-// Alias returns the name that searches use.
+// Alias returns the index name that searches use.
 func (i *Index) Alias() string { return i.server.Alias }
 
-// Put writes rows as the pipeline does, the blanks of previous laboratories included, and makes them visible. A row
-// without a Rev has the Rev 1.
+// Put writes rows as the pipeline does, including blank documents for previous laboratories, and refreshes the index. A
+// Rev of 0 becomes 1.
 func (i *Index) Put(rows ...Row) {
 	i.t.Helper()
 	i.put(i.server.Live(), rows)

@@ -19,7 +19,7 @@ type Row = projection.Row
 // bulk is the number of documents per request.
 const bulk = 1000
 
-// Fill writes rows as Write does, makes the documents visible, and merges the index's segments, as a rebuild does.
+// Fill writes rows like Write, then refreshes the index and merges its segments, as a rebuild does.
 func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 	index, err := live(client)
 	if err != nil {
@@ -31,7 +31,7 @@ func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 	return index.Compact(ctx, index.Live())
 }
 
-// Write writes the documents of rows into the live index. A row without a Rev gets the Rev 1. The caller closes client.
+// Write writes the documents of rows into the live index. A Rev of 0 becomes 1. The caller closes client.
 func Write(ctx context.Context, client *elastic.Client, rows []Row) error {
 	index, err := live(client)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package inprocess exposes parts of the pipeline to load generators. They measure the decoder of change events without
-// brokers and stores, and fill an index without the pipeline.
+// Package inprocess exposes parts of the pipeline to load generators: the decoder of change events, without brokers and
+// stores, and writes to an index, without the pipeline.
 package inprocess
 
 import (
@@ -8,7 +8,7 @@ import (
 )
 
 // Decode decodes one message of a change topic as the consumer does: the envelope and the columns of its row images.
-// Its errors name what is malformed, and never contain a value.
+// Errors name the malformed part but never contain a value.
 func Decode(topic string, value []byte) error {
 	c, err := envelope.Decode(change.Record{Topic: topic, Value: value})
 	if err != nil || c.Tombstone {

@@ -1,5 +1,5 @@
-// Package migrations holds the tables of change capture as goose SQL files. While user_meta lacks the columns of a
-// person, the pipeline is in its migration phase; see package phase.
+// Package migrations embeds the SQL files (goose) that create the tables of change capture. As long as user_meta lacks
+// the columns of a person, the pipeline is in its migration phase; see package phase.
 package migrations
 
 import (

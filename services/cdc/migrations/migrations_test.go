@@ -25,7 +25,7 @@ func TestMigrations(t *testing.T) {
 	migrationtest.Run(t, migrations.Schemas())
 }
 
-// shape returns all columns, indexes and checks in information_schema, line by line.
+// shape returns all columns, indexes and checks in information_schema, one per line.
 func shape(t *testing.T, db *sql.DB) []string {
 	t.Helper()
 	var lines []string
@@ -82,8 +82,8 @@ func TestTheMigrationsMakeTheAgreedSchema(t *testing.T) {
 	}
 }
 
-// TestATableOfTheMigrationPhaseGetsThePerson starts with a user_meta of the migration phase, which this service did not
-// create.
+// TestATableOfTheMigrationPhaseGetsThePerson migrates a user_meta of the migration phase that was not created by this
+// service. It must get the columns of a person.
 func TestATableOfTheMigrationPhaseGetsThePerson(t *testing.T) {
 	t.Parallel()
 	fresh, older := mysqltest.New(t), mysqltest.New(t)

@@ -1,5 +1,5 @@
-// Package inprocess runs the patient search inside another program: load generators measure it without the service
-// process, or next to another search on the same index.
+// Package inprocess runs the patient search inside another program. Load generators use it to measure the search
+// without the service process, or next to another search on the same index.
 package inprocess
 
 import (
@@ -14,13 +14,13 @@ import (
 	elasticstore "github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// Searcher searches the index as the service does, from the text of the query to the decoded hits.
+// Searcher searches the index like the service, from the query text to the decoded hits.
 type Searcher struct{ store *elasticstore.Store }
 
 // Hit is one patient found by a search.
 type Hit struct{ UserID, LabID int64 }
 
-// New returns a searcher with the service's default settings over client, which the caller closes.
+// New returns a searcher with the service's default settings. The caller closes client.
 func New(client *elastic.Client) (*Searcher, error) {
 	var cfg elasticstore.Config
 	if err := config.Load("SEARCH_", &cfg, nil); err != nil {
@@ -29,10 +29,10 @@ func New(client *elastic.Client) (*Searcher, error) {
 	return &Searcher{elasticstore.New(client, cfg, clock.System{})}, nil
 }
 
-// Warm warms the engine as the service does before it is ready.
+// Warm warms up the engine as the service does before it is ready.
 func (s *Searcher) Warm(ctx context.Context) { s.store.Warm(ctx) }
 
-// Search returns the first size patients of the laboratory that match the text in any field.
+// Search returns the first size patients of the laboratory that match text in any field.
 func (s *Searcher) Search(ctx context.Context, labID int64, text string, size int) ([]Hit, error) {
 	scope, err := search.ScopeOf(authn.Principal{Kind: authn.Bearer, LabID: labID}, 0)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Searcher) Search(ctx context.Context, labID int64, text string, size in
 	return hits, err
 }
 
-// Fields returns the fields of the index that a search compares.
+// Fields returns the index fields that a search uses.
 func Fields() []string {
 	var all []string
 	for _, f := range search.Fields() {

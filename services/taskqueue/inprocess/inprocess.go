@@ -1,5 +1,5 @@
-// Package inprocess runs the queue's engine and one worker inside another program, with that program's handler:
-// for load generators, which measure the engine without its gRPC and HTTP around it.
+// Package inprocess runs the queue's engine and one worker inside another program, with that program's handler. Load
+// generators use it to measure the engine without gRPC and HTTP.
 package inprocess
 
 import (
@@ -27,16 +27,16 @@ const (
 	reapEvery = time.Second
 )
 
-// Queue is an engine on one Redis node or on a cluster. Safe for concurrent use.
+// Queue is an engine on one Redis node or on a cluster. It is safe for concurrent use.
 type Queue struct {
 	client redis.UniversalClient
 	engine *engine.Redis
 	ids    *job.Generator
-	turn   atomic.Uint64 // rotates over the shards, one batch after the other
+	turn   atomic.Uint64 // rotates through the shards, one batch per shard
 }
 
-// Open connects to the Redis at the address, or to the cluster of several, and loads the scripts. The caller closes the
-// queue.
+// Open connects to a Redis node, or to a cluster if there are several addresses, and loads the scripts. The caller
+// closes the queue.
 func Open(ctx context.Context, addresses ...string) (*Queue, error) {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: addresses, MaxRetries: -1, PoolSize: poolSize})
 	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
@@ -47,14 +47,13 @@ func Open(ctx context.Context, addresses ...string) (*Queue, error) {
 	return &Queue{client: client, engine: q, ids: job.NewGenerator(clock.System{})}, nil
 }
 
-// Close closes the connections.
 func (q *Queue) Close() error { return q.client.Close() }
 
-// laboratory is the one that Enqueue accepts jobs for.
+// laboratory is the laboratory of all jobs accepted by Enqueue.
 const laboratory = 12
 
-// Enqueue accepts a batch of webhook jobs with the given payloads, at most 1,000, due at the given times in
-// epoch milliseconds (nil: all now). It returns when the batch is as durable as Redis is configured to be.
+// Enqueue accepts a batch of at most 1,000 webhook jobs with the given payloads. due has their times in epoch
+// milliseconds; nil: all now. It returns when the batch is as durable as Redis is configured to be.
 func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) error {
 	return q.accept(ctx, job.Lane{Channel: job.Webhook, Priority: job.Moderate}, len(payloads),
 		func(i int) (lab int64, due int64, payload []byte) {
@@ -65,8 +64,8 @@ func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) e
 		})
 }
 
-// Tomorrow accepts one job of each of the given number of other laboratories, due in a day: in the lane of Enqueue, or
-// in every lane.
+// Tomorrow accepts one job due in a day for each of the given number of other laboratories, in the lane used by Enqueue
+// or in every lane.
 func (q *Queue) Tomorrow(ctx context.Context, laboratories int, everyLane bool) error {
 	lanes := []job.Lane{{Channel: job.Webhook, Priority: job.Moderate}}
 	if everyLane {
@@ -87,7 +86,7 @@ func (q *Queue) Tomorrow(ctx context.Context, laboratories int, everyLane bool) 
 	return nil
 }
 
-// Measure runs the measurement that a service makes every few seconds: depth and age of every lane of every shard.
+// Measure runs the measurement that a service makes every few seconds: depth and age of every lane on every shard.
 func (q *Queue) Measure(ctx context.Context) error {
 	_, err := engine.Total(ctx, q.engine)
 	return err
@@ -112,7 +111,7 @@ func (q *Queue) accept(
 	return err
 }
 
-// Work claims and runs jobs with at most slots concurrent handlers until ctx ends, and writes their result records.
+// Work claims and runs jobs with at most slots concurrent handlers until ctx ends, and writes their results.
 func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte) error) error {
 	log := slog.New(slog.DiscardHandler)
 	reap := janitor.New(janitor.Config{Every: reapEvery},
@@ -159,7 +158,7 @@ func (h handler) Handle(_ context.Context, d worker.Delivery) (job.Result, error
 	return job.Result{HTTPStatus: 200}, nil
 }
 
-// silent observes nothing.
+// silent is an observer that ignores all events.
 type silent struct{}
 
 func (silent) Claimed(job.Channel, int, time.Duration)    {}

@@ -1,4 +1,4 @@
-// Package migrations holds the tables of the taskqueue service as goose SQL files.
+// Package migrations embeds the SQL files (goose) that create the tables of the taskqueue service.
 package migrations
 
 import (

@@ -1,4 +1,4 @@
-// Command callout is the service of critical results: it finds them, notifies clinicians, and records the calls.
+// Command callout runs the service for critical results: it detects them, notifies clinicians and records the calls.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/app"
 )
 
-// version is set by the build.
+// version is set at build time.
 var version = "dev"
 
 func main() {

@@ -44,7 +44,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		return err
 	}
 	signals := s.Signals(cache, "callout_live")
-	var relay *outbox.Relay // declared here because the evaluator wakes it, and its notices need the evaluator
+	var relay *outbox.Relay // declared first, because the evaluator and the relay's messages need each other
 	wake := func() { relay.Wake() }
 	evaluator := evaluate.New(evaluate.Deps{
 		Store: store, Clock: s.Clock, WakeRelay: wake, Counters: metrics, Signals: signals, Log: s.Log,

@@ -37,7 +37,7 @@ var sessions = map[string]string{
 	"organization": `{"session_type":"organization","lab_id":12,"org_id":45}`,
 }
 
-// operations holds a call of each operation, about bill 400 and report 7001 of laboratory 12.
+// operations maps each RPC to a call of it, with bill 400 and report 7001 of laboratory 12.
 var operations = map[string]func(context.Context, calloutv1.CalloutServiceClient) error{
 	"records": func(ctx context.Context, c calloutv1.CalloutServiceClient) error {
 		_, err := c.ListCriticalRecords(ctx, &calloutv1.ListCriticalRecordsRequest{BillId: 400})
@@ -63,7 +63,7 @@ var operations = map[string]func(context.Context, calloutv1.CalloutServiceClient
 			return err
 		}
 		event, err := stream.Recv()
-		if err == nil && event.GetEvent() == "" { // the stream was admitted
+		if err == nil && event.GetEvent() == "" { // the server accepted the stream
 			event, err = stream.Recv()
 		}
 		if err == nil && event.GetEvent() != "worklist" {
@@ -99,7 +99,7 @@ const (
 	unauthenticated = codes.Unauthenticated
 )
 
-// access returns, for each operation, the callers by the code that they get.
+// access returns, for each operation and status code, the callers that get this code.
 func access() map[string]map[codes.Code]string {
 	const outside = "service/core, service/rerun, service/callout, service/gateway, service/notifications, organization"
 	list := map[codes.Code]string{ok: "user, support, other", forbidden: outside, invalid: "homeless"}
@@ -120,8 +120,8 @@ func access() map[string]map[codes.Code]string {
 	return table
 }
 
-// TestAccessAndPatientData makes every call as every caller, after the report was evaluated. It checks the codes, and
-// that logs, traces and metrics contain no patient data.
+// TestAccessAndPatientData calls every operation as every kind of caller. It checks the status codes, and that logs,
+// traces and metrics contain no patient data.
 func TestAccessAndPatientData(t *testing.T) {
 	t.Parallel()
 	r, client := start(t)
@@ -142,7 +142,7 @@ func TestAccessAndPatientData(t *testing.T) {
 		callers["service/"+name] = r.As(name)
 	}
 	servicetest.Access(t, callers, calls, "Canary")
-	// The server ends a stream shortly after its caller has cancelled it.
+	// The server ends a stream shortly after the client has cancelled it.
 	await.True(t, "the end of all event streams", func() bool { return strings.Contains(r.Get("/metrics"), "callout_event_streams 0") })
 	metrics := r.Get("/metrics")
 	for _, series := range []string{

@@ -34,11 +34,11 @@ type Config struct {
 	Live               livefeed.Config
 	service.Webhook
 	service.Taskqueue
-	// NotificationsAddr is the address of the notification service. Without it, notices wait in the outbox.
+	// NotificationsAddr is the address of the notification service. If it is empty, notices stay in the outbox.
 	NotificationsAddr string `env:"NOTIFICATIONS_ADDR"`
 }
 
-// Validate rejects deadlines that cannot work.
+// Validate rejects escalation and reminder settings out of range.
 func (c *Config) Validate() error {
 	var problems []error
 	if c.EscalateAfter < time.Second {

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/app"
 )
 
-// TestThePrintedSettingsAreTheDocumentedOnes fails if a variable or a default changed. Then update README.md and the
-// golden file.
+// TestThePrintedSettingsAreTheDocumentedOnes fails if a variable or a default differs from the golden file. After a
+// change, update README.md and the golden file.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	cfg, err := app.Service.Load([]string{"CALLOUT_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})

@@ -48,7 +48,7 @@ func TestEraseNamesRemovesOnePatientsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second run finds nothing to remove and succeeds
+	for range 2 { // the second run changes nothing and succeeds
 		if code, text := runVerb(environ, "erase-names", "-lab", "12", "-patient", "500"); code != 0 {
 			t.Fatalf("exit code %d: %s, want 0", code, text)
 		}
@@ -79,7 +79,7 @@ func TestEraseNamesShowsItsUsage(t *testing.T) {
 	}
 }
 
-// runVerb runs a verb of the service as its command does. It returns the exit code and all output.
+// runVerb runs an operator command as the program does. It returns the exit code and all output.
 func runVerb(environ []string, args ...string) (int, string) {
 	var out bytes.Buffer
 	program := cli.Program{Name: "callout", Verbs: app.Verbs(environ, &out)}

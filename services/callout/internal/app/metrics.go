@@ -99,7 +99,7 @@ func (m *metrics) Escalated() { m.escalated.Inc() }
 
 func (m *metrics) NoticeOff() { m.off.Inc() }
 
-// Waiting sets the gauges of waiting reports. Processes that are not the leader pass nil, which sets them to zero.
+// Waiting sets the gauges of waiting reports. A process that is not the leader passes nil, which sets them to zero.
 func (m *metrics) Waiting(f *reap.Figures) {
 	if f == nil {
 		f = &reap.Figures{}

@@ -24,7 +24,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// newJobs returns the client that keeps the escalation jobs in the task queue.
+// newJobs returns the client that creates and cancels escalation jobs in the task queue.
 func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs, error) {
 	conn, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {

@@ -61,8 +61,8 @@ func benchFacts(tb testing.TB, waits bool) *Facts {
 	return f
 }
 
-// BenchmarkDecide decides about a waiting report and a called one in turn, without a change in either: the usual work
-// of the loops. `make bench NAME=callout` reports it as decide_per_second.
+// BenchmarkDecide decides about a waiting report and a called one in turn. Nothing has changed in either, as in most
+// passes of the loops. `make bench NAME=callout` reports it as decide_per_second.
 func BenchmarkDecide(b *testing.B) {
 	facts := []*Facts{benchFacts(b, true), benchFacts(b, false)}
 	now := origin.Add(12 * time.Hour)
@@ -75,7 +75,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkDecideCall decides about a call of a waiting report, which communicates two values and stops five notices.
+// BenchmarkDecideCall decides about a call of a waiting report. The call communicates two values and withdraws five
+// notices.
 func BenchmarkDecideCall(b *testing.B) {
 	f, now := benchFacts(b, true), origin.Add(12*time.Hour)
 	call := NewCall{ReadBack: true, Reached: true, Persons: []string{"Dr Rao"}, SaidAt: now}
@@ -87,7 +88,8 @@ func BenchmarkDecideCall(b *testing.B) {
 	}
 }
 
-// BenchmarkExplore explores histories of four events. `make bench NAME=callout` reports its states/s.
+// BenchmarkExplore explores all histories of up to four events. `make bench NAME=callout` reports the states per
+// second.
 func BenchmarkExplore(b *testing.B) {
 	states := 0
 	for b.Loop() {

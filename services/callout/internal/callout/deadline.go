@@ -63,7 +63,7 @@ func (x *decider) earlier(w Episode) Episode {
 func (x *decider) lastRaised(w *Episode) (from *Statement) {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		switch s := &x.ledger[i]; {
-		case s.SaidAt.Before(w.DetectedAt): // belongs to an earlier wait
+		case s.SaidAt.Before(w.DetectedAt): // the statement belongs to an earlier wait
 		case s.Kind == Escalation && w.Level > 0:
 			return s
 		case s.Kind == Escalation:
@@ -110,7 +110,7 @@ func (x *decider) remindAt(w *Episode) (at time.Time) {
 			return fullSecond(s.SaidAt.Add(x.f.Settings.RemindAfter))
 		}
 	}
-	if !w.RemindAt.IsZero() { // a wait that version 1.0.0 began
+	if !w.RemindAt.IsZero() { // version 1.0.0 began the wait
 		return w.RemindAt
 	}
 	return fullSecond(x.now.Add(x.f.Settings.RemindAfter))

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// settled is the time for which a value must be blank or unreadable before statements about it are taken back: an
-// analyser may blank a value before it writes the next one. A named evaluation does not wait.
+// settled is how long a value must be blank or unreadable before statements about it are taken back: an analyser may
+// blank a value before it writes the next one. An evaluation that names the report does not wait.
 const settled = 3 * time.Minute
 
 // Decide returns the changes that bring the wait, the statements and the messages of a report up to date. It contains
@@ -43,13 +43,13 @@ type decider struct {
 	now    time.Time
 	ledger Ledger // f.Ledger, then the statements of this decision
 	d      Decision
-	// tookBack holds the inputs of the history entry about taken-back statements. heard is set if a person heard one of
-	// the statements.
+	// tookBack collects data for the history entry about statements taken back. heard is set if a person heard one of
+	// them.
 	tookBack struct {
 		any, heard bool
 		reason     string
 	}
-	// withdrawn describes the notices taken back in this decision: the key that they share, and the audience of the first.
+	// withdrawn describes the notices taken back in this decision: their shared key, and the audience of the first one.
 	withdrawn struct {
 		key   string
 		first Audience
@@ -84,7 +84,7 @@ func (x *decider) log(text string, meta LogMeta) {
 }
 
 // pinForeign adds callouts of other programs to the ledger. A row that is newer than the values counts as a call of the
-// present values, whatever its JSON states.
+// present values; its JSON is ignored.
 func (x *decider) pinForeign() {
 	for i := range x.f.Foreign {
 		row := &x.f.Foreign[i]
@@ -92,7 +92,7 @@ func (x *decider) pinForeign() {
 			Key: fmt.Sprintf("callout:%d", row.ID), Kind: Call, CalloutID: row.ID, PatientID: row.PatientID,
 			Audience: row.Audience, Heard: true, ReadBack: row.ReadBack, SaidAt: row.CreatedAt, Parameters: row.Parameters,
 		}
-		// One second of tolerance, because programs may store whole seconds.
+		// Other programs may store whole seconds, so one second of difference is tolerated.
 		newer := !row.CreatedAt.Add(time.Second).Before(x.f.ValuesAt)
 		if shown := x.f.Finding.Shown(x.f.Wait); newer && len(shown) > 0 {
 			s.Parameters = shown
@@ -110,7 +110,7 @@ func (x *decider) pinForeign() {
 }
 
 // unknownDone reports whether another program set the report to done and the ledger states no value of it. Such a
-// report is evaluated only if a caller names it.
+// report is evaluated only on request.
 func (x *decider) unknownDone() bool {
 	return x.f.Report.Status == Done && x.f.Wait == nil && !x.e.Named && x.e.Call == nil &&
 		!x.knows()
@@ -124,8 +124,8 @@ func (x *decider) knows() bool {
 // gone reports whether the report is dismissed or deleted.
 func (x *decider) gone() bool { return x.f.Report.Dismissed }
 
-// moved reports whether a statement is about another patient than the report's present one. Patients whose records were
-// merged count as the same.
+// moved reports whether the statement is about a previous patient of the report. Patients whose records were merged
+// count as the same.
 func (x *decider) moved(s *Statement) bool {
 	return s.PatientID != 0 && s.PatientID != x.f.Report.PatientID && !slices.Contains(x.f.Merged, s.PatientID)
 }
@@ -137,8 +137,8 @@ func (x *decider) communicated(p *Parameter) bool {
 	return last != nil && last.Kind == Call && !x.moved(last) && last.says(p) && !x.ledger.takenBack(last.Key, p.Key())
 }
 
-// announced reports whether today's audience knows from a notice or an attempt that the parameter is critical, and was
-// not told otherwise since. After a completed call, the present value has to be announced again.
+// announced reports whether today's audience was informed by a notice or an attempt that the parameter is critical, and
+// this was not taken back. After a completed call, the present value has to be announced again.
 func (x *decider) announced(p *Parameter) bool {
 	k := p.Key()
 	for i := len(x.ledger) - 1; i >= 0; i-- {
@@ -174,7 +174,7 @@ func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 	if x.waitMoved() {
 		return news, nil
 	}
-	for i := range x.f.Wait.Parameters { // adds values of the wait that may still be critical
+	for i := range x.f.Wait.Parameters { // keep values of the wait that may still be critical
 		p := &x.f.Wait.Parameters[i]
 		if state, now := x.f.Finding.at(p.Key()); x.mayBeCritical(p, state, now) && !x.calledSince(p) {
 			news = append(news, *p)
@@ -184,7 +184,7 @@ func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 }
 
 // mayBeCritical reports whether a value of the wait may still be critical: it is unclear, blank or removed, or no
-// enabled format judges it.
+// enabled format applies to it.
 func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
 	switch state {
 	case IsUnclear, IsBlank, IsMissing:
@@ -236,25 +236,25 @@ func (x *decider) judge() {
 	x.logTakenBack()
 }
 
-// adopts reports whether another program set the report to wait while none of its values can be judged.
+// adopts reports whether another program set the report to waiting and none of its values can be judged.
 func (x *decider) adopts() bool {
 	return x.f.Report.Status.Open() && !x.gone() && x.f.Finding.Undecided && len(x.f.Finding.Critical) == 0
 }
 
-// keepsUnknown reports whether another program began the wait and its values still cannot be judged.
+// keepsUnknown reports whether another program opened the wait and its values still cannot be judged.
 func (x *decider) keepsUnknown() bool {
 	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && x.f.Report.Status.Open() && !x.gone() &&
 		(x.d.Recorded == nil || x.d.Recorded.Kind != Call)
 }
 
-// adopt opens a wait without parameters for a report that another program set to wait. It sends no notice.
+// adopt opens a wait without parameters for a report that another program set to waiting. It sends no notice.
 func (x *decider) adopt() {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Adopted: true}
 	w = w.Start(x.f.Settings.Pace)
 	x.d.Wait, x.d.WaitChange, x.d.Wake = &w, WaitOpened, true
 }
 
-// begin opens the wait of a report. If another program set the report to wait, the notice is recorded but not sent.
+// begin opens the wait of a report. If another program set the report to waiting, the notice is recorded but not sent.
 func (x *decider) begin(waits []Parameter) {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Parameters: waits}
 	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool {
@@ -278,8 +278,8 @@ func (x *decider) waitMoved() bool {
 	return false
 }
 
-// announce records and sends the notices of critical values: to the audience of today, and to each audience that heard
-// another value of the parameters. With silent, one notice is recorded and none is sent.
+// announce records and sends notices of critical values to today's audience, and to each audience that was told another
+// value of the parameters. If silent is set, it records one notice and sends none.
 func (x *decider) announce(values []Parameter, silent bool) {
 	told := x.toldOf(values)
 	key := x.say(Statement{Kind: Notice, Parameters: values, Audience: x.f.Audience}).Key
@@ -297,7 +297,7 @@ func (x *decider) announce(values []Parameter, silent bool) {
 	}
 }
 
-// toldOf returns the audiences that heard another value of these parameters in a call or an attempt that holds.
+// toldOf returns the audiences that were told another value of these parameters in a call or an attempt that holds.
 func (x *decider) toldOf(values []Parameter) (audiences []Audience) {
 	for i := range x.ledger {
 		s := &x.ledger[i]
@@ -317,8 +317,8 @@ func (x *decider) toldOf(values []Parameter) (audiences []Audience) {
 	return audiences
 }
 
-// goOn keeps the wait, updates its values, and announces new ones: parameters that were not announced yet and, after
-// the last escalation, values that are worse than the last ones stated.
+// goOn keeps the wait open, updates its values, and announces new ones: parameters without a notice and, after the last
+// escalation, values that have become worse.
 func (x *decider) goOn(waits []Parameter) {
 	w := *x.f.Wait
 	var fresh []Parameter
@@ -326,7 +326,7 @@ func (x *decider) goOn(waits []Parameter) {
 	for i := range waits {
 		p := &waits[i]
 		switch {
-		case !x.f.Finding.has(p): // unclear, blank or removed now: not announced
+		case !x.f.Finding.has(p): // no longer critical (unclear, blank or removed), so not announced
 		case !x.announced(p):
 			fresh = append(fresh, *p)
 		case w.Exhausted() && x.worse(p):
@@ -354,14 +354,15 @@ func (x *decider) goOn(waits []Parameter) {
 	}
 }
 
-// newerThanWait reports whether a value was stored after the wait began, so that no other program has announced it.
+// newerThanWait reports whether a value was stored after the wait began. No other program can have announced such a
+// value.
 func (x *decider) newerThanWait(p Parameter) bool {
 	_, now := x.f.Finding.at(p.Key())
 	return now == nil || now.At.After(x.f.Wait.DetectedAt)
 }
 
-// unsent reports whether the notification service did not store the last notice, escalation or reminder about a waiting
-// value.
+// unsent reports whether the notification service did not accept the last notice, escalation or reminder about a
+// waiting value.
 func (x *decider) unsent(p *Parameter) bool {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		s := &x.ledger[i]
@@ -414,8 +415,8 @@ func (x *decider) end() {
 	}
 }
 
-// toldAt returns when the person was informed, but not before the detection. The summary measures up to this time, not
-// to the time of recording.
+// toldAt returns when the person was informed, but not before the detection. The time to callout in the summary ends
+// here, not when the call was recorded.
 func (x *decider) toldAt() time.Time {
 	if at := x.d.Recorded.ToldAt; at.After(x.f.Wait.DetectedAt) {
 		return at
@@ -428,7 +429,7 @@ func (x *decider) calledNow() bool {
 	return slices.ContainsFunc(x.d.Statements, func(s Statement) bool { return s.Kind == Call })
 }
 
-// stopNotices withdraws the undelivered notices of the wait, because a person was informed.
+// stopNotices withdraws the undelivered notices of the wait, because a clinician has been informed.
 func (x *decider) stopNotices() {
 	for i := len(x.f.Ledger) - 1; i >= 0 && x.f.Ledger[i].Kind != Call; i-- {
 		if s := &x.f.Ledger[i]; s.Kind == Notice {

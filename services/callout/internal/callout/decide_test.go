@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// receivers describes the messages of a decision: the kind, the notice, the audience, and "quietly" if they leave out
-// the laboratory's devices.
+// receivers describes the messages of a decision: kind, notice, audience, and "quietly" if the laboratory's devices are
+// left out.
 func receivers(d *Decision) string {
 	var lines []string
 	how := func(quiet bool) string {
@@ -61,7 +61,7 @@ func TestDecideWhoIsTold(t *testing.T) {
 		finding Finding
 		waits   bool
 		today   int
-		doctor  int64 // the doctor of today's bill; 0: the one of the statement's audience
+		doctor  int64 // the doctor of today's bill; 0: the same as in the statement's audience
 		event   Event
 		want    string
 	}{
@@ -116,8 +116,8 @@ func TestDecideWhoIsTold(t *testing.T) {
 	}
 }
 
-// TestAnAttemptAboutAWaitOfAnotherProgram makes the first attempt before anything was stated. The time of the detection
-// then stays unknown.
+// TestAnAttemptAboutAWaitOfAnotherProgram records an attempt about a report that another program set to waiting. The
+// wait is adopted and no notice is sent.
 func TestAnAttemptAboutAWaitOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	f := &Facts{
@@ -133,8 +133,8 @@ func TestAnAttemptAboutAWaitOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample checks that such a call must not be earlier than the sample.
-// The detection time is unknown, so otherwise a call of years ago would count.
+// TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample checks that a call dated before the sample is rejected. The
+// detection time is unknown, so the sample is the only lower bound.
 func TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample(t *testing.T) {
 	t.Parallel()
 	collected := origin.Add(-2 * time.Hour)

@@ -2,12 +2,12 @@ package callout
 
 import "slices"
 
-// A message may be delivered long after its decision. The functions of this file report whether it is still true, so
+// A message may be delivered long after its decision. The functions in this file check whether it is still valid, so
 // that outdated messages are not sent.
 
-// Still reports whether a notice, an escalation or a reminder is still to be sent: the report waits, at least one of
-// its values was neither called nor taken back, and no newer statement replaces it. key is the key of its statement.
-// wait is nil if the report does not wait.
+// Still reports whether a notice, an escalation or a reminder still has to be sent: the report waits, at least one
+// value of the statement was neither called nor taken back, and no newer statement replaces it. key is the key of the
+// statement. wait is nil if the report does not wait.
 func Still(l Ledger, wait *Episode, key string) bool {
 	if wait == nil {
 		return false
@@ -20,8 +20,7 @@ func Still(l Ledger, wait *Episode, key string) bool {
 	return false
 }
 
-// still reports whether no later statement has made the statement outdated. since holds the later statements, all the
-// whole ledger.
+// still reports whether the statement is not outdated. since holds the statements after it; all is the whole ledger.
 func (s *Statement) still(since, all Ledger) bool {
 	if s.Kind != Notice {
 		for i := range since {
@@ -40,7 +39,8 @@ func (s *Statement) still(since, all Ledger) bool {
 	return len(s.Parameters) == 0
 }
 
-// replaces reports whether, since a notice, the parameter was called or the same audience notified of it again.
+// replaces reports whether the ledger has a later call about the parameter, or a later notice about it to the same
+// audience.
 func (l Ledger) replaces(s *Statement, k Key) bool {
 	for i := range l {
 		o := &l[i]
@@ -51,8 +51,7 @@ func (l Ledger) replaces(s *Statement, k Key) bool {
 	return false
 }
 
-// StillUnclear reports whether the announcement of an unclear value is still to be sent. key is the key of its
-// statement.
+// StillUnclear reports whether the notice about an unclear value still has to be sent. key is the key of its statement.
 func StillUnclear(l Ledger, key string) bool {
 	for i := range l {
 		if l[i].Key != key {
@@ -64,8 +63,8 @@ func StillUnclear(l Ledger, key string) bool {
 	return false
 }
 
-// StillWrong reports whether a correction is still to be sent to an audience: unless the audience was informed since
-// that all its values are critical. key is the key of the correction.
+// StillWrong reports whether a correction still has to be sent to an audience. It need not be sent if the audience was
+// informed since that all values of the statement are critical. key is the key of the correction.
 func StillWrong(l Ledger, key string, a Audience) bool {
 	for i := range l {
 		if l[i].Key != key {
@@ -81,7 +80,8 @@ func StillWrong(l Ledger, key string, a Audience) bool {
 	return true
 }
 
-// saidSince reports whether a statement in l that holds informs the audience that the patient's parameter is critical.
+// saidSince reports whether a statement in l, not taken back, informs the audience that the patient's parameter is
+// critical.
 func saidSince(l Ledger, k Key, a Audience, patient int64) bool {
 	for i := range l {
 		s := &l[i]

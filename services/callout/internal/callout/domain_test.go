@@ -35,7 +35,8 @@ func format(t *testing.T, id, test int64, index, order int, criticalLow, critica
 	}
 }
 
-// TestValueIsJudgedByTheFormatsOfItsTest uses a profile 60 with the tests 61 and 62, which share index 1.
+// TestValueIsJudgedByTheFormatsOfItsTest judges values of profile 60, whose tests 61 and 62 share index 1. It checks
+// that each value is judged by the formats of its own test.
 func TestValueIsJudgedByTheFormatsOfItsTest(t *testing.T) {
 	t.Parallel()
 	formats := callout.Formats{

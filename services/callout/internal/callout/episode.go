@@ -9,20 +9,20 @@ type Episode struct {
 	ReportID   int64
 	BillID     int64 // the bill when the wait began
 	DetectedAt time.Time
-	DueAt      time.Time // zero: no escalation follows
+	DueAt      time.Time // time of the next escalation; zero: none follows
 	Level      int       // escalations so far
 	// Parameters are the values that have to be called; nil if another program set the report to wait.
 	Parameters []Parameter
 	Closed     bool
-	// Adopted is set when another program set the report to wait: the time of its detection is not known.
+	// Adopted is set if another program set the report to waiting. The detection time is then unknown.
 	Adopted bool
 	// RemindAt is the time of the next reminder. It is zero before the last escalation and if reminders are off.
 	RemindAt time.Time
-	// NoticesOff is set if a notice about the wait reached no device of the laboratory.
+	// NoticesOff is set if a notice about the wait did not reach any device of the laboratory.
 	NoticesOff bool
 }
 
-// Pace is the escalation policy of a laboratory.
+// Pace holds the escalation settings of a laboratory.
 type Pace struct {
 	After time.Duration // time from detection to the first escalation, and between escalations
 	Most  int           // maximum number of escalations per run
@@ -43,13 +43,13 @@ func (e Episode) Start(pace Pace) Episode {
 	return e
 }
 
-// Started reports whether a deadline was ever set.
+// Started reports whether the wait has ever had a deadline.
 func (e Episode) Started() bool { return e.Level > 0 || !e.DueAt.IsZero() }
 
-// Exhausted reports whether no escalation follows the last one.
+// Exhausted reports whether the last escalation of the run has been sent.
 func (e Episode) Exhausted() bool { return e.Level > 0 && e.DueAt.IsZero() }
 
-// Renew returns the wait with another run of escalations. Its age still counts from the detection.
+// Renew returns the wait with a new run of escalations. The age of the wait still counts from the detection.
 func (e Episode) Renew(now time.Time, pace Pace) Episode {
 	e.Level, e.DueAt, e.RemindAt = 0, fullSecond(now.Add(pace.After)), time.Time{}
 	return e
@@ -58,8 +58,8 @@ func (e Episode) Renew(now time.Time, pace Pace) Episode {
 // Overdue reports whether the deadline has passed.
 func (e Episode) Overdue(now time.Time) bool { return !e.DueAt.IsZero() && !now.Before(e.DueAt) }
 
-// Raise returns the wait after one more escalation, with the next deadline. Several deadlines that passed while no
-// process ran make one escalation.
+// Raise returns the wait after one more escalation, with the next deadline. If several deadlines passed while no
+// process ran, one escalation is sent.
 func (e Episode) Raise(now time.Time, pace Pace) Episode {
 	due := e.DueAt
 	e.Level++
@@ -73,6 +73,6 @@ func (e Episode) Raise(now time.Time, pace Pace) Episode {
 // Deadline is the earliest deadline of a bill's reports, with the task queue job that wakes the service then.
 type Deadline struct {
 	LabID, BillID int64
-	DueAt         time.Time // zero: there is no deadline
-	JobID         string    // empty: no job is known
+	DueAt         time.Time // zero: no deadline
+	JobID         string    // empty: no known job
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// run makes one step in a copy of the world. ok is false if the step does not apply.
+// run applies a step to a copy of the world. ok is false if the step does not apply.
 func (w *world) run(s step, decide rules) (next *world, wrong string, ok bool) {
 	next = w.clone()
 	next.now += time.Second
@@ -43,21 +43,20 @@ func (w *world) run(s step, decide rules) (next *world, wrong string, ok bool) {
 	return next, "", true
 }
 
-// explored is the result of an exploration.
 type explored struct {
 	histories, states int
-	story             []string // history of the first violation
+	story             []string // the steps that lead to the first violation
 	wrong             string
 }
 
-// node is a world with the steps that led to it.
+// node is a world and the steps that led to it.
 type node struct {
 	w     *world
 	start *world
 	steps []byte
 }
 
-// found is a node of the next level. wrong names the violated invariant; it is empty if there is none.
+// found is a node of the next level. wrong is the violated invariant, or empty.
 type found struct {
 	node
 
@@ -65,23 +64,23 @@ type found struct {
 	wrong string
 }
 
-// level is one level of an exploration: all nodes that the same number of steps reaches.
+// level is one level of a breadth-first exploration: all nodes reached by the same number of steps.
 type level struct {
 	frontier []node
 	steps    []step
 	decide   rules
 	seed     maphash.Seed
-	seen     map[uint64]bool // hashes of worlds that were reached already
-	last     bool            // no level follows
+	seen     map[uint64]bool // hashes of the worlds reached so far
+	last     bool            // this is the last level
 }
 
-// expand makes each step from the nodes first, first+every and so on, and releases these nodes. It returns the new
-// worlds. It stops at a violation.
+// expand applies each step to the nodes first, first+every, …, and releases these nodes. It returns the new worlds, and
+// stops at a violation.
 func (l *level) expand(first, every int) (list []found, histories int) {
 	own := map[uint64]bool{}
 	for i := first; i < len(l.frontier); i += every {
 		from := l.frontier[i]
-		l.frontier[i].w = nil // frees memory, because the next level has ten times as many nodes
+		l.frontier[i].w = nil // frees memory: the next level has ten times as many nodes
 		for s := range l.steps {
 			next, wrong, ok := from.w.run(l.steps[s], l.decide)
 			if !ok {
@@ -109,7 +108,8 @@ func (l *level) expand(first, every int) (list []found, histories int) {
 	return list, histories
 }
 
-// explore runs all histories up to a depth, breadth first, so that the first counterexample is one of the shortest.
+// explore runs all histories up to a depth. The search is breadth first, so the first counterexample is one of the
+// shortest.
 func explore(start []*world, depth int, decide rules) (x explored) {
 	l := level{steps: alphabet(), decide: decide, seed: maphash.MakeSeed(), seen: map[uint64]bool{}}
 	for _, w := range start {
@@ -142,7 +142,7 @@ func explore(start []*world, depth int, decide rules) (x explored) {
 	return x
 }
 
-// tell repeats a history. It returns one line per event, with the state and the statements with their audience.
+// tell replays a history and returns one line per event, with the state and the statements.
 func tell(w *world, history []byte, steps []step, decide rules) (lines []string) {
 	for _, s := range history {
 		before := len(w.ledger)
@@ -163,8 +163,8 @@ func tell(w *world, history []byte, steps []step, decide rules) (lines []string)
 	return lines
 }
 
-// exploreDepth returns the number of events: EXPLORE_DEPTH, or usual. It is one less with -short and under the race
-// detector, which makes the exploration ten times slower.
+// exploreDepth returns the number of events: EXPLORE_DEPTH if set, otherwise usual. It is one less with -short and
+// under the race detector, which makes the exploration ten times slower.
 func exploreDepth(t *testing.T, usual int) int {
 	t.Helper()
 	if s := os.Getenv("EXPLORE_DEPTH"); s != "" {
@@ -180,7 +180,7 @@ func exploreDepth(t *testing.T, usual int) int {
 	return usual
 }
 
-// raced reports whether the race detector is on.
+// raced reports whether the race detector is enabled.
 func raced() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
@@ -197,7 +197,7 @@ func collectLess(t *testing.T) {
 }
 
 // TestEveryShortHistoryKeepsThePromises runs all short histories of events and checks the invariants after each event:
-// no critical result stays without a notice, and no audience is misinformed.
+// every critical result has a notice, and no audience is misinformed.
 func TestEveryShortHistoryKeepsThePromises(t *testing.T) {
 	collectLess(t)
 	began := time.Now()

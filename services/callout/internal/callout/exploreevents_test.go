@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// step is a possible event. do changes the world and reports whether the event applies.
+// step is a possible event. do changes the world and reports whether the event was applicable.
 type step struct {
 	name string
 	do   func(w *world) (Event, bool)
@@ -119,7 +119,7 @@ func alphabet() []step {
 	}
 }
 
-// person returns the identity of the patient, which does not change if records are merged.
+// person returns the patient's identity, which is unchanged by a merge of records.
 func (w *world) person() int64 {
 	if w.merged {
 		return 1
@@ -144,7 +144,7 @@ func (w *world) call(c NewCall) (Event, bool) {
 	return Event{Call: &c}, !w.dismissed
 }
 
-// hear records that an audience was told the critical values, or the values of the wait.
+// hear records that an audience was told the critical values or, if there are none, the values of the wait.
 func (w *world) hear(audience int) {
 	for key, value := range w.values {
 		c := w.criticality(key)
@@ -168,7 +168,7 @@ func (w *world) hear(audience int) {
 	}
 }
 
-// know replaces what the audience was told about the parameter, unless that is newer.
+// know records what the audience was told about the parameter, unless it was told something newer.
 func (w *world) know(k told) {
 	newer := func(o told) bool {
 		return o.notice == "" && o.audience == k.audience && o.patient == k.patient && o.key == k.key && o.at > k.at

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// hash is equal for worlds with equal futures. It ignores identifiers, absolute times, and statements that no longer
-// hold, except the last one.
+// hash returns the same number for worlds with the same possible futures. It ignores identifiers, absolute times, and
+// statements that were taken back, except the last one.
 func (w *world) hash(seed maphash.Seed) uint64 {
 	b := make([]byte, 0, 1024)
 	flag := func(values ...bool) { b = appendFlags(b, values...) }
@@ -73,7 +73,7 @@ func sorted(b []byte, n int, appendPart func(part []byte, i int) []byte) []byte 
 	return append(b, 0xff)
 }
 
-// canonical returns the same form for equal numbers.
+// canonical returns the same text for equal numbers.
 func canonical(v string) string {
 	if v == "7.10" {
 		return "7.1"

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// untrue reports whether a told value is no longer true. A value that another critical value replaced is not untrue.
+// untrue reports whether a value told earlier is no longer true. A value replaced by another critical value is not
+// counted.
 func (w *world) untrue(k *told) bool {
 	if k.patient != w.person() || w.dismissed {
 		return true
@@ -22,13 +23,13 @@ func (w *world) untrue(k *told) bool {
 	return false
 }
 
-// suppressible applies the repeat policy without using the code under test.
+// suppressible computes the repeat policy independently of the code under test.
 func (w *world) suppressible(key int) bool {
 	return w.earlier == 1 && key == potassium && !w.said[key] && w.audience == 0 && w.criticality(key) == 1 && (w.patient == 1 || w.merged) &&
 		func() bool { n, _ := strconv.ParseFloat(w.values[key], 64); return n <= 7.2 }()
 }
 
-// violated returns the first violated invariant.
+// violated returns the first violated invariant, or an empty string.
 func (w *world) violated() string {
 	open, critical, communicated := []int{}, 0, 0
 	for key := range w.values {
@@ -93,7 +94,7 @@ func (w *world) onBoard(key int) bool {
 	})
 }
 
-// silentNotice returns a violation if a critical value has no notice, or a withdrawn one.
+// silentNotice returns a violation if a critical value has no notice or only a withdrawn one.
 func (w *world) silentNotice(open []int) string {
 	for _, index := range open {
 		if last := w.ledger.last(Key{66, index}); last == nil || last.Kind == Call || w.ledger.takenBack(last.Key, Key{66, index}) {

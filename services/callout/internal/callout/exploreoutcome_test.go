@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// rules is the function Decide or a mutant of it.
+// rules is Decide or a mutant of it.
 type rules func(f *Facts, e Event, now time.Time) Decision
 
-// apply applies a decision as the store does, then delivers the messages. It returns the violated invariant.
+// apply applies a decision as the store does and delivers its messages. It returns the violated invariant, or an empty
+// string.
 func (w *world) apply(d *Decision, e Event) string {
 	for _, s := range d.Statements {
 		if slices.ContainsFunc(w.ledger, func(o Statement) bool { return o.Key == s.Key }) {
@@ -69,7 +70,8 @@ func audienceOf(a Audience) int {
 	return 0
 }
 
-// deliver delivers the messages, each after the check that the dispatcher makes.
+// deliver delivers the messages, each after the check that the dispatcher makes. It returns the violated invariant, or
+// an empty string.
 func (w *world) deliver() string {
 	queue := w.queue
 	w.queue = nil
@@ -90,7 +92,7 @@ func (w *world) deliver() string {
 	return ""
 }
 
-// unsent records that a notice was not stored.
+// unsent records that the notification service did not store a notice.
 func (w *world) unsent(key string) {
 	w.ledger = slices.Clone(w.ledger) // other worlds share the ledger
 	for i := range w.ledger {
@@ -158,8 +160,8 @@ func (w *world) withdraw(m Message) string {
 	return ""
 }
 
-// correct tells an audience that a value was wrong. It returns a violation if no value was wrong, or if the audience
-// knew it already.
+// correct informs an audience that a value was wrong. It returns a violation if no value was wrong, or if the audience
+// was already informed.
 func (w *world) correct(to Audience, key string) string {
 	if !StillWrong(w.ledger, key, to) {
 		return ""

@@ -10,8 +10,8 @@ import (
 )
 
 // The world of the exploration has one report with two parameters, two patients and two audiences. Potassium is
-// critical below 2.5 and above 6.5; after a change of limits, above 7.5. Sodium is critical below 120. The world models
-// what each audience was told without using the rules under test.
+// critical below 2.5 and above 6.5; after a change of limits, above 7.5. Sodium is critical below 120. The world
+// records what each audience was told, independently of the rules under test.
 const (
 	potassium, sodium = 0, 1
 	northClinic       = 45
@@ -20,16 +20,16 @@ const (
 
 var audiences = [2]Audience{{OrgID: northClinic, DoctorID: 391}, {OrgID: southClinic, DoctorID: 392}}
 
-// told is a value that an audience was told.
+// told is a value told to an audience.
 type told struct {
 	audience int
 	patient  int64
 	key      int
 	value    string
-	notice   string // key of the notice from which it was read; empty for a call
+	notice   string // key of the notice that contained it; empty for a call
 	at       time.Duration
-	informed bool          // the audience knows that it is wrong
-	told     time.Duration // time at which it was told
+	informed bool          // the audience was informed that it is wrong
+	told     time.Duration // time at which the audience was told
 }
 
 // sentNotice is a notice that was delivered.
@@ -40,11 +40,11 @@ type sentNotice struct {
 	read     bool
 	patient  int64
 	at       time.Duration
-	over     bool // it was withdrawn
+	over     bool // withdrawn
 }
 
 type world struct {
-	// State written by other programs.
+	// State that other programs write.
 	values    [2]string
 	limits    int
 	patient   int64
@@ -60,16 +60,16 @@ type world struct {
 	foreign    []Foreign
 	foreigners int
 
-	// State written by the service.
+	// State that the service writes.
 	status Status
 	wait   *Episode
 	ledger Ledger
 	queue  []Message
 
-	// Knowledge of the audiences.
+	// What the audiences were told.
 	calledAt  [2]time.Duration
 	called    [2]string // the value that a call stated, if it has not changed since; otherwise ""
-	said      [2]bool   // the report has a statement about the parameter
+	said      [2]bool   // the ledger has a statement about the parameter
 	knowledge []told
 	notices   []sentNotice
 	calls     int
@@ -81,7 +81,7 @@ type world struct {
 
 var origin = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// clone copies a world. Slices that are only appended to are shared and clipped, so that an append copies them.
+// clone copies a world. Append-only slices are shared and clipped, so that an append copies them.
 func (w *world) clone() *world {
 	c := *w
 	c.ledger, c.sent, c.queue = slices.Clip(w.ledger), slices.Clip(w.sent), slices.Clip(w.queue)
@@ -96,7 +96,8 @@ func (w *world) clone() *world {
 // removed marks a value whose row another program deleted.
 const removed = "removed"
 
-// criticality judges a value without using the code under test: 1 high, -1 low, 0 not critical, 2 unreadable, 3 blank.
+// criticality judges a value independently of the code under test: 1 high, -1 low, 0 not critical, 2 unreadable, 3
+// blank.
 func (w *world) criticality(key int) int {
 	v := w.values[key]
 	n, err := strconv.ParseFloat(v, 64)
@@ -149,7 +150,7 @@ type findingKey struct {
 	limits int
 }
 
-// findings caches the results of Judge, which are the same in all histories. They are shared and must not be changed.
+// findings caches results of Judge for all histories. Cached values must not be changed.
 var findings = struct {
 	sync.RWMutex
 

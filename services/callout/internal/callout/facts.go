@@ -12,12 +12,12 @@ type Facts struct {
 	Report   Report
 	Audience Audience // the organization and the doctor of the bill today
 	Finding  Finding
-	// ValuesAt is when a value of the report last changed, or may have been removed; zero if unknown.
+	// ValuesAt is when a value of the report was last changed or possibly removed; zero if unknown.
 	ValuesAt time.Time
 	Wait     *Episode // nil if the report does not wait
 	LastWait *Episode // the newest wait, open or closed; nil if the report never waited
 	Ledger   Ledger
-	// Foreign are callouts of the report that other programs wrote and that are not in the ledger yet, the earliest first.
+	// Foreign are callouts written by other programs that are not in the ledger yet, the earliest first.
 	Foreign []Foreign
 	// Merged are previous patients of the report whose records were merged into the present one.
 	Merged   []int64
@@ -25,17 +25,17 @@ type Facts struct {
 	// Earlier are the patient's other results within the time of the repeat policy, the newest first; empty if the policy
 	// is off.
 	Earlier []Earlier
-	// Unconfirmed are rerun values without confirmation; nil if there are none.
+	// Unconfirmed are unconfirmed rerun values; nil if there are none.
 	Unconfirmed *RerunValues
 }
 
-// Foreign is a callout that another program wrote about a report.
+// Foreign is a callout written by another program.
 type Foreign struct {
 	ID         int64
-	PatientID  int64 // 0: not stated
+	PatientID  int64 // 0: unknown
 	Audience   Audience
 	Parameters []Parameter
-	Readable   bool // Parameters could be read from the stored JSON
+	Readable   bool // the stored JSON could be parsed into Parameters
 	Corrected  bool // the callout states that values were wrong
 	ReadBack   bool
 	CreatedAt  time.Time
@@ -48,32 +48,33 @@ type Earlier struct {
 	Ledger   Ledger
 }
 
-// RerunValues are values of a rerun without confirmation.
+// RerunValues are unconfirmed values of a rerun.
 type RerunValues struct {
 	AsOf       int64 // epoch microseconds; grows with every change
 	ReceivedAt time.Time
 	Critical   []Parameter
 }
 
-// Event is the reason for a decision. The zero Event is a check by a loop or at a deadline.
+// Event is the cause of a decision. The zero Event is a check by a loop or at a deadline.
 type Event struct {
-	// Named is set when a caller asks to evaluate this report now.
+	// Named is set if a caller requests the evaluation of this report now.
 	Named bool
 	// Call is a callout or an attempt to record.
 	Call *NewCall
-	// NoticesBack is set if notices can be sent again after a pause. Notices that the notification service stored
-	// meanwhile are in the inboxes and are not sent again.
+	// NoticesBack is set if notices can be sent again after a pause. Notices that the notification service stored during
+	// the pause are in the inboxes and are not sent again.
 	NoticesBack bool
 }
 
 // NewCall describes a callout or an attempt to record.
 type NewCall struct {
-	Draft bool // the caller saves an attempt
-	Force bool // allows another call of a report that was called, or whose values were withdrawn
-	// Unheard is set if the settings make the call an attempt: it was spoken and not read back.
+	Draft bool // the caller requests an attempt
+	Force bool // also accept a report that was already called or whose values were withdrawn
+	// Unheard is set if the call counts as an attempt because it was spoken and not read back, and the settings require
+	// read-back.
 	Unheard  bool
 	ReadBack bool
-	// Reached is set if a person heard the values, read back or not.
+	// Reached is set if a person heard the values, whether or not they were read back.
 	Reached bool
 	Persons []string
 	SaidAt  time.Time
@@ -93,13 +94,13 @@ type Refusal int
 // Results of the check whether a callout can be recorded.
 const (
 	Accepted        Refusal = iota
-	RefusedDone             // the report was called already
+	RefusedDone             // the report was already called
 	RefusedNothing          // no value has to be called
 	RefusedChanged          // the values differ from the stated ones, or changed after the call
 	RefusedTooEarly         // the call was made before the result was known
 )
 
-// WaitChange is the change that a decision makes to the wait of a report.
+// WaitChange is what a decision does with the wait of a report.
 type WaitChange int
 
 // Changes of a wait.
@@ -108,48 +109,47 @@ const (
 	WaitOpened
 	WaitChanged
 	WaitClosed
-	WaitRenewed // the previous wait is closed and another one opened
+	WaitRenewed // the previous wait is closed and a new one opened
 )
 
-// Decision holds the changes to write for one report, and facts about them for counters and logs.
+// Decision holds the changes to write for one report, and the data for metrics and logs.
 type Decision struct {
 	Report     Report
 	Status     Status
 	Refused    Refusal
 	WaitChange WaitChange
-	Wait       *Episode // the open wait after the decision; nil: none
+	Wait       *Episode // the open wait after the decision; nil if there is none
 	ClosedBy   string   // reason, for WaitClosed and WaitRenewed
 	ClosedAt   time.Time
 	Statements []Statement
 	Messages   []Message
 	Logs       []Log
-	// Wake is set if the deadlines of the bill changed, so that its task queue job has to be rescheduled.
+	// Wake is set if the deadlines of the bill changed and its task queue job has to be rescheduled.
 	Wake bool
-	// Early is set if values changed less than the settle time (3 minutes) ago, so that the report has to be evaluated
-	// again.
+	// Early is set if values changed less than the settle time (3 minutes) ago. The report then has to be evaluated again.
 	Early bool
-	// Recorded is the recorded call or attempt of the event; nil without one.
+	// Recorded is the recorded call or attempt; nil if the event has none.
 	Recorded *Statement
-	Repeated bool     // Recorded is another call of a report that was called already
-	Before   *Episode // the wait before the decision: the open one, else the last one
-	// Said are the values that Recorded states. Corrected is set when it states that they were wrong.
+	Repeated bool     // Recorded repeats the call of a report that was already called
+	Before   *Episode // the wait before the decision: the open one, otherwise the last one
+	// Said are the values stated in Recorded. Corrected is set if it states that they were wrong.
 	Said      []Parameter
 	Corrected bool
-	// NoticesBack is set if the mark of unsent notices has to be removed from the wait.
+	// NoticesBack is set if the wait's mark of unsent notices has to be removed.
 	NoticesBack bool
-	// Suppressing is set while a call of the report is suppressed.
+	// Suppressing is set if a call of the report is suppressed.
 	Suppressing bool
-	// Repeating is set where the laboratory has a repeat policy: other results of the patient may depend on this one.
+	// Repeating is set if the laboratory has a repeat policy. Suppressions of the patient's other results may then depend
+	// on this one.
 	Repeating bool
-	// Called is set if a call of the report was ever made: the policy may have suppressed calls of other results because
-	// of it.
+	// Called is set if the report was ever called. Calls of other results may have been suppressed because of it.
 	Called  bool
 	Counts  Counts
 	Unclear []Parameter // values that became unclear in this decision
-	// Unreadable are callouts of other programs whose values are not known.
+	// Unreadable are callouts of other programs whose values are unknown.
 	Unreadable []int64
-	Escalated  int // the level of an escalation or reminder; 0: none was sent
-	// LookedAt is the AsOf of rerun values that were judged after the escalation time; 0: none.
+	Escalated  int // the level of the escalation or reminder; 0 if none was sent
+	// LookedAt is the AsOf of rerun values judged after the escalation time; 0 if there are none.
 	LookedAt int64
 }
 
@@ -158,7 +158,7 @@ func (d *Decision) Changed() bool {
 	return d.WaitChange != WaitUnchanged || len(d.Statements) > 0 || d.Status != d.Report.Status
 }
 
-// Counts are the numbers that decisions add to the metrics.
+// Counts are the increments that decisions add to the metrics.
 type Counts struct{ Critical, Suppressed, Corrected, Unclear, Exhausted int }
 
 // Add adds the counts of another decision to c.
@@ -176,9 +176,9 @@ type MessageKind int
 // Kinds of messages, with their receivers.
 const (
 	Announce        MessageKind = iota // a critical result; to organization, doctor and laboratory
-	Escalate                           // no one has called; to the laboratory
+	Escalate                           // no one has called yet; to the laboratory
 	Correct                            // a statement was wrong; to its audience
-	Withdraw                           // stops a notice; its readers are informed unless Called is set
+	Withdraw                           // stops a notice; recipients who read it are informed unless Called is set
 	TellUnclear                        // a value has been unclear for the escalation time; to the laboratory
 	TellUnconfirmed                    // a critical rerun value waits for confirmation; to the laboratory
 )
@@ -192,17 +192,17 @@ type Message struct {
 	Notice   string // for Withdraw: the key of the notice to stop
 	Audience Audience
 	Level    int
-	// Called is for Withdraw: a clinician was informed, so the notice is not needed. Otherwise the notice was wrong, and
-	// the audiences in Tell are informed if it was read.
+	// Called applies to Withdraw. If set, the notice is obsolete because a clinician was informed. Otherwise the notice
+	// was wrong, and the audiences in Tell are informed if it was read.
 	Called bool
-	// Partly is set if other values of the notice are still true.
+	// Partly is set if other values in the notice are still true.
 	Partly bool
 	Tell   []Told
 	// Quiet leaves out the laboratory's devices, because another message of the decision informs them.
 	Quiet bool
 }
 
-// Told is an audience that gets a message of its own. With Quiet, that message leaves out the laboratory's devices.
+// Told is an audience that gets its own message. If Quiet is set, the message leaves out the laboratory's devices.
 type Told struct {
 	Audience
 
@@ -230,11 +230,11 @@ type LogMeta struct {
 	Reminder    bool   `json:"reminder,omitempty"`
 	NotSent     bool   `json:"not_sent,omitempty"`
 	Reason      string `json:"reason,omitempty"`
-	// Persons are the names of persons who heard the value. A person of the laboratory has to inform them.
+	// Persons are the names of persons who heard the value and whom the laboratory has to inform.
 	Persons []string `json:"notified_persons,omitempty"`
 }
 
-// FormerPatients returns the patients of the report's statements, except its present patient.
+// FormerPatients returns the patients in the report's statements, except the present patient.
 func (f *Facts) FormerPatients() (ids []int64) {
 	for i := range f.Ledger {
 		id := f.Ledger[i].PatientID
@@ -245,9 +245,10 @@ func (f *Facts) FormerPatients() (ids []int64) {
 	return ids
 }
 
-// Grouped returns the messages of decisions. Overdue reports of one bill make one message, that of the highest level.
+// Grouped returns the messages of decisions. Escalations of one bill are merged into one message with the highest
+// level.
 func Grouped(decisions []Decision) (messages []Message) {
-	at := map[int64]int{} // index of the escalation by bill
+	at := map[int64]int{} // index of the escalation of each bill
 	for i := range decisions {
 		for _, m := range decisions[i].Messages {
 			first, known := at[m.BillID]

@@ -12,10 +12,10 @@ type State int
 // States, the most urgent first. A parameter with several values has the most urgent of their states.
 const (
 	IsCritical State = iota
-	IsUnclear        // it has critical limits but cannot be compared with them
-	IsBlank          // it states that there is no result
-	IsClear          // it is certainly not critical
-	IsUnjudged       // no enabled parameter of the test fits it
+	IsUnclear        // it has critical limits but is not comparable with them
+	IsBlank          // the value means that there is no result
+	IsClear          // definitely not critical
+	IsUnjudged       // no enabled parameter of the test applies to it
 	IsMissing        // the report does not have the value
 )
 
@@ -29,7 +29,7 @@ type Judged struct {
 // Finding is the result of judging all values of a report.
 type Finding struct {
 	Critical []Parameter
-	// Unclear are values that have critical limits and cannot be compared with them, except blank values.
+	// Unclear are values with critical limits that are not comparable with them, except blank values.
 	Unclear  []Parameter
 	Abnormal bool
 	// Undecided is set if a value with critical limits cannot be judged, or if no value can.
@@ -38,7 +38,7 @@ type Finding struct {
 }
 
 // at returns the most urgent state of a parameter, and its value. Without a value it returns IsMissing and nil. A value
-// that fits no format matches by its index alone, because the test may have been reconfigured.
+// without a matching format is found by its index alone, because the test may have been reconfigured.
 func (f *Finding) at(k Key) (State, *Judged) {
 	state, found := IsMissing, (*Judged)(nil)
 	for i := range f.Values {
@@ -111,9 +111,9 @@ func (c *Chart) test(r Reading) int64 {
 	return r.ProfileTestID
 }
 
-// of returns the formats by which a value is judged: those of its index and of the test that it names. Two tests of a
-// profile may share an index, and a value may name no test. It is then judged by the formats of all tests, and critical
-// if one of them makes it critical.
+// of returns the formats that apply to a value: those of its index and its test. Tests of a profile may share an index,
+// and a value may name no test. Such a value is judged by the formats of all tests, and is critical if one of them
+// makes it critical.
 func (all Formats) of(c Chart, r Reading) []Format {
 	named := r.ProfileTestID
 	if named == 0 && len(c.Tests) > 0 {
@@ -129,7 +129,7 @@ func (all Formats) of(c Chart, r Reading) []Format {
 	return inOrder(found, r.Order)
 }
 
-// at returns the formats with an index. It copies nothing in the usual case of one format.
+// at returns the formats with an index. It does not allocate in the usual case of one format.
 func at(list []Format, index int) []Format {
 	var found []Format
 	for i := range list {
@@ -144,7 +144,7 @@ func at(list []Format, index int) []Format {
 	return found
 }
 
-// inOrder returns the formats with the order of the value, or all formats if there is none.
+// inOrder returns the formats with the given order, or all formats if none has it.
 func inOrder(formats []Format, order int) []Format {
 	if len(formats) < 2 {
 		return formats
@@ -161,8 +161,8 @@ func inOrder(formats []Format, order int) []Format {
 	return formats
 }
 
-// assess compares a value with the band that applies to the patient. It also returns the position of the band, -1 if
-// none applies, and whether critical limits may apply to the patient.
+// assess compares a value with the band for the patient. It also returns the index of the band, or -1 if there is none,
+// and whether critical limits may apply to the patient.
 func (f Format) assess(p clinical.Patient, v clinical.Value) (a clinical.Assessment, at int, limited bool) {
 	band, ok := clinical.Select(f.Bands, p)
 	if !ok {

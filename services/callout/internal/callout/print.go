@@ -48,7 +48,7 @@ func outside(low, high string) string {
 	return ""
 }
 
-// number removes the trailing zeros of a DECIMAL column.
+// number removes trailing zeros from the text of a DECIMAL column.
 func number(s *string) string {
 	if s == nil {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// refusal returns why the event's call cannot be recorded, or Accepted.
+// refusal returns why the event's call cannot be recorded, or Accepted if it can.
 func (x *decider) refusal() Refusal {
 	c := x.e.Call
 	repeat := x.repeats()
@@ -39,10 +39,9 @@ func (f *Facts) newestWait() *Episode {
 	return f.LastWait
 }
 
-// EarliestCall returns the time before which no call can have been made, because the result was not known; zero if
-// nothing limits it. It is a full minute, as callers state the minute of a call. For a wait that another program
-// opened, only the date of the sample's collection is known. A date in the future is a typing error and is ignored, so
-// that the call can be recorded.
+// EarliestCall returns the earliest possible time of a call; zero if there is no bound. It is a full minute, because
+// callers state the minute of a call. For a wait opened by another program, only the sample's collection date is known.
+// A future collection date is ignored as a typing error, so that the call can be recorded.
 func (f *Facts) EarliestCall(now time.Time) time.Time {
 	const collectedWithin = 24 * time.Hour
 	if w := f.newestWait(); w != nil && !w.Adopted {
@@ -54,14 +53,14 @@ func (f *Facts) EarliestCall(now time.Time) time.Time {
 	return f.Report.CollectedAt.Add(-collectedWithin)
 }
 
-// repeats reports whether the call is a repeated one: about a report that was called, or whose wait ended without a
-// call, since a person may have been informed.
+// repeats reports whether the call repeats an earlier one: the report was called, or its wait ended without a call, so
+// that a person may have been informed.
 func (x *decider) repeats() bool {
 	c := x.e.Call
 	return c.Force && !c.Draft && (x.f.Report.Status == Done || !x.f.Report.Status.Open() && len(x.known()) > 0)
 }
 
-// known returns the values of the newest notice, call or attempt about the present patient; nil without one.
+// known returns the values of the newest notice, call or attempt about the present patient; nil if there is none.
 func (x *decider) known() []Parameter {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		if x.ledger[i].Kind.aboutValue() && !x.moved(&x.ledger[i]) {
@@ -103,7 +102,7 @@ func (x *decider) changedSince(said []Parameter) bool {
 	})
 }
 
-// tells reports whether the values that the caller stated are exactly the ones that the call has to state.
+// tells reports whether the caller stated exactly the values that the call has to state.
 func tells(told []ToldValue, said []Parameter) bool {
 	for i := range said {
 		if !slices.Contains(told, ToldValue{said[i].FormatID, said[i].RawValue}) {
@@ -133,14 +132,14 @@ func (x *decider) record() {
 	x.d.Recorded = &recorded
 }
 
-// uncommunicated returns the values that no completed call has communicated.
+// uncommunicated returns the values that have not been communicated by a completed call.
 func (x *decider) uncommunicated(said []Parameter) []Parameter {
 	return slices.DeleteFunc(slices.Clone(said), func(p Parameter) bool { return x.communicated(&p) })
 }
 
-// Shown returns the values that a waiting report lists and that a call of it states: the present critical values, and
-// values of the wait that may still be critical. If there are none, the report was not judged since the last change,
-// and all values of the wait are returned.
+// Shown returns the values that the list shows for a waiting report and that a call has to state: the present critical
+// values, and values of the wait that may still be critical. If there are none, the report was not judged since the
+// last change, and all values of the wait are returned.
 func (f *Finding) Shown(wait *Episode) []Parameter {
 	shown := slices.Clone(f.Critical)
 	if wait == nil {

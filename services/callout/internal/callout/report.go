@@ -10,7 +10,7 @@ import (
 // ErrNoBill is returned for a bill that the laboratory does not have.
 var ErrNoBill = apperr.New(apperr.NotFound, "BILL_NOT_FOUND", "There is no such bill in this laboratory")
 
-// Bill holds the ids of a bill that callouts store; 0 where the bill has none.
+// Bill holds the ids of a bill that callouts store; missing ones are 0.
 type Bill struct {
 	ID        int64
 	OrgID     int64
@@ -24,7 +24,7 @@ type Report struct {
 	BillID         int64
 	PatientID      int64
 	OrgID          *int64
-	DoctorID       *int64 // column docForId: the doctor for the report
+	DoctorID       *int64 // column docForId: the doctor of the report
 	FormatID       *int64
 	Comments       *string
 	Status         Status
@@ -43,13 +43,13 @@ type Report struct {
 	TouchedAt      time.Time // when the row last changed
 }
 
-// Flags are columns of the report that the service returns unchanged.
+// Flags are columns of the report that the service returns as stored.
 type Flags struct {
 	OnHold, IsSigned, IsSynced, IsProfile, IsApproved, IsResolved int
 	InQuestion, NotPerformed, ClaimOnHold, AutoApprovalStatus     int
 }
 
-// Test is the test of a report.
+// Test is the laboratory test that a report is about.
 type Test struct {
 	ID             int64
 	Name           string
@@ -58,7 +58,7 @@ type Test struct {
 	IsProfile      int
 }
 
-// Chart holds the inputs by which a report's values are judged.
+// Chart holds the data needed to judge a report's values.
 type Chart struct {
 	Patient  clinical.Patient
 	Tests    []int64 // the report's own test first, then the tests of its profile
@@ -74,7 +74,7 @@ type Reading struct {
 	At            time.Time // when it was stored
 }
 
-// Format is a parameter of a test with its ranges. Bands and Printed have the same positions.
+// Format is a parameter of a test with its ranges. Printed[i] is the text of Bands[i].
 type Format struct {
 	ID, TestID   int64
 	Index, Order int
@@ -101,7 +101,7 @@ type Parameter struct {
 	Index          int      `json:"index"`
 	FormatID       int64    `json:"report_format_id"`
 	TestID         int64    `json:"test_id,omitempty"`
-	// Absent is set if the report no longer had the value when the statement was made.
+	// Absent is set if the report no longer had the value when the statement was recorded.
 	Absent bool `json:"absent,omitempty"`
 }
 
@@ -131,8 +131,8 @@ func (r *Report) collected() time.Time {
 	return at
 }
 
-// Identify sets the test of stored parameters that do not name one: the test of their format or, if that is unknown,
-// the test of the report.
+// Identify sets the test of stored parameters without one: the test of their format or, if unknown, the test of the
+// report.
 func (r *Report) Identify(stored []Parameter, formats Formats) {
 	for i := range stored {
 		p := &stored[i]

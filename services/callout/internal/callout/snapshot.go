@@ -12,7 +12,7 @@ type Snapshot struct {
 	TestID     int64       `json:"test_id"`
 	TestName   string      `json:"test_name"`
 	Parameters []Parameter `json:"critical_parameters"`
-	// Corrected is set when the call stated that these values were wrong.
+	// Corrected is set if the call stated that these values were wrong.
 	Corrected bool `json:"corrected,omitempty"`
 }
 
@@ -22,8 +22,8 @@ type Snapshots map[string]Snapshot
 // ReportKey returns the key of a report in Snapshots.
 func ReportKey(reportID int64) string { return strconv.FormatInt(reportID, 10) }
 
-// ReadSnapshot returns the snapshot of a report from a stored critical_values_meta. ok is false if there is none or the
-// JSON cannot be parsed.
+// ReadSnapshot returns the snapshot of a report from stored critical_values_meta. ok is false if there is none or the
+// JSON is invalid.
 func ReadSnapshot(meta []byte, reportID int64) (s Snapshot, ok bool) {
 	var all Snapshots
 	if json.Unmarshal(meta, &all) != nil {
@@ -47,19 +47,19 @@ type Meta struct {
 	Corrected            bool     `json:"corrected,omitempty"`
 }
 
-// WasReadBack reports whether the call of a stored critical_callout_meta was read back.
+// WasReadBack reports whether stored critical_callout_meta describes a call that was read back.
 func WasReadBack(meta []byte) bool {
 	var m Meta
 	return json.Unmarshal(meta, &m) == nil && m.Heard()
 }
 
-// InformsOfCorrection reports whether the call of a stored critical_callout_meta was about values that were wrong.
+// InformsOfCorrection reports whether stored critical_callout_meta describes a call about wrong values.
 func InformsOfCorrection(meta []byte) bool {
 	var m Meta
 	return json.Unmarshal(meta, &m) == nil && m.Corrected
 }
 
-// Heard reports whether the person who was called read the result back.
+// Heard reports whether the person called read the result back.
 func (m Meta) Heard() bool {
 	if m.ReadBack != nil {
 		return *m.ReadBack
@@ -84,7 +84,7 @@ func (o Outcome) Known() bool {
 	return slices.Contains([]Outcome{Confirmed, NoReadBack, UnableToReach, NotStated}, o)
 }
 
-// Draft is the stored newest attempt of a bill. The metas are JSON that another program may have written.
+// Draft is the newest attempt stored for a bill. Its metas are JSON that another program may have written.
 type Draft struct {
 	Recipients  []string
 	Comment     string
@@ -93,7 +93,7 @@ type Draft struct {
 	At          time.Time
 }
 
-// For returns the part of the draft about the visible reports; ok is false if nothing is left.
+// For returns the part of the draft about the visible reports; ok is false if there is none.
 func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	if v.Rule == Everything {
 		return d, true
@@ -101,7 +101,7 @@ func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	var meta struct {
 		CalloutFor []int64 `json:"callout_for"`
 	}
-	_ = json.Unmarshal(d.CalloutMeta, &meta) // JSON that cannot be parsed lists no tests
+	_ = json.Unmarshal(d.CalloutMeta, &meta) // invalid JSON is treated as an empty list of tests
 	tests, reports := map[int64]bool{}, map[string]bool{}
 	for _, r := range visible {
 		tests[r.Test.ID], reports[ReportKey(r.ID)] = true, true
@@ -121,7 +121,7 @@ func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	return d, true
 }
 
-// Concerns reports whether the draft is about one of these reports, or its reports cannot be read.
+// Concerns reports whether the draft is about one of these reports, or its reports are unknown.
 func (d Draft) Concerns(reports []Report) bool {
 	var stated map[string]json.RawMessage
 	if json.Unmarshal(d.ValuesMeta, &stated) != nil || len(stated) == 0 {
@@ -130,7 +130,7 @@ func (d Draft) Concerns(reports []Report) bool {
 	return slices.ContainsFunc(reports, func(r Report) bool { _, ok := stated[ReportKey(r.ID)]; return ok })
 }
 
-// Only returns the part of a critical_values_meta about these reports.
+// Only returns critical_values_meta restricted to these reports.
 func Only(values []byte, reports []Report) []byte {
 	named := map[string]bool{}
 	for i := range reports {
@@ -139,7 +139,7 @@ func Only(values []byte, reports []Report) []byte {
 	return keep(values, named)
 }
 
-// keep removes all fields of a JSON object except the named ones.
+// keep returns a JSON object with only the named fields.
 func keep(object []byte, named map[string]bool) []byte {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(object, &all) != nil {
@@ -166,7 +166,7 @@ func Object(stored []byte) []byte {
 	return stored
 }
 
-// Texts returns a stored JSON list of texts; anything else gives an empty list.
+// Texts parses a stored JSON array of strings; any other value gives an empty list.
 func Texts(stored []byte) []string {
 	var list []string
 	if json.Unmarshal(stored, &list) != nil || list == nil {

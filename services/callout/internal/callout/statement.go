@@ -12,19 +12,19 @@ import (
 // Kind is the kind of a statement.
 type Kind string
 
-// Kinds of statements. Those of the first group are about a value; the others are about statements or a state.
+// Kinds of statements. The first group states a value; the others are about statements or a state.
 const (
 	Notice     Kind = "notice"     // the organization, the doctor and the laboratory were notified of a critical value
-	Call       Kind = "call"       // a person was informed, and read it back where that is needed
+	Call       Kind = "call"       // a person was informed, and read it back where required
 	Attempt    Kind = "attempt"    // a call that reached no one or was not read back
 	Correction Kind = "correction" // the value changed and is not critical
-	Withdrawal Kind = "withdrawal" // there is no such result: blank, unreadable, dismissed, or of another patient
+	Withdrawal Kind = "withdrawal" // the result does not exist: blank, unreadable, dismissed, or of another patient
 
 	Escalation       Kind = "escalation"
 	Reminder         Kind = "reminder"
-	LimitsChanged    Kind = "limits"          // the same value is not critical by changed limits; no statement was wrong
+	LimitsChanged    Kind = "limits"          // not critical under changed limits; no statement was wrong
 	Suppression      Kind = "suppression"     // the repeat policy makes a call unnecessary
-	Unclear          Kind = "unclear"         // a value cannot be compared with its limits; it holds until a Clear
+	Unclear          Kind = "unclear"         // a value is not comparable with its limits; holds until a Clear
 	UnclearNotice    Kind = "unclear_notice"  // the laboratory was notified of an unclear value
 	Clear            Kind = "clear"           // an unclear value, a suppression or the absence of a value ended
 	Unconfirmed      Kind = "unconfirmed"     // the laboratory was notified of a critical rerun value
@@ -40,16 +40,16 @@ type Audience struct {
 	Persons         []string `json:"-"` // stored in the ledger only, not in messages
 }
 
-// same reports whether both name the same organization and doctor.
+// same reports whether a and b have the same organization and doctor.
 func (a Audience) same(b Audience) bool { return a.OrgID == b.OrgID && a.DoctorID == b.DoctorID }
 
-// reached reports whether a covers the organization and the doctor of b. It is false if b has neither.
+// reached reports whether a includes the organization and the doctor of b. It is false if b has neither.
 func (a Audience) reached(b Audience) bool {
 	return (b.OrgID != 0 || b.DoctorID != 0) && (b.OrgID == 0 || a.OrgID == b.OrgID) &&
 		(b.DoctorID == 0 || a.DoctorID == b.DoctorID)
 }
 
-// without returns a without the organizations and doctors of others; ok is false if neither is left.
+// without returns a without the organizations and doctors of others; ok is false if nothing remains.
 func (a Audience) without(others ...Audience) (rest Audience, ok bool) {
 	for _, o := range others {
 		if a.same(o) {
@@ -68,7 +68,7 @@ func (a Audience) without(others ...Audience) (rest Audience, ok bool) {
 	return rest, len(others) == 0 || rest.OrgID != 0 || rest.DoctorID != 0
 }
 
-// Key identifies a parameter of a report. Format ids cannot, because they change when a test is reconfigured.
+// Key identifies a parameter of a report. Format ids are unsuitable, because they change when a test is reconfigured.
 type Key struct {
 	TestID int64
 	Index  int
@@ -85,10 +85,10 @@ func (p *Parameter) Same(o *Parameter) bool {
 	return strings.EqualFold(strings.TrimSpace(p.RawValue), strings.TrimSpace(o.RawValue))
 }
 
-// plain reports whether a value has no comparison sign: ">8" is not equal to 8.
+// plain reports whether a value has no comparison sign, because ">8" is not equal to 8.
 func plain(raw string) bool { return !strings.ContainsAny(raw, "<>≤≥") }
 
-// Worse reports whether p is worse than the earlier value o: further outside on the same side, critical on another
+// Worse reports whether p is worse than the earlier value o: further outside on the same side, critical on the other
 // side, or a different text.
 func (p *Parameter) Worse(o *Parameter) bool {
 	if p.Flag != o.Flag {
@@ -105,8 +105,8 @@ func (p *Parameter) Worse(o *Parameter) bool {
 	return *p.Value > *o.Value
 }
 
-// Statement is one fact that was stated about values of a report. The ledger only grows: a statement holds until a
-// later one takes it back.
+// Statement is something said about values of a report. Statements are only added: one holds until a later one takes it
+// back.
 type Statement struct {
 	ID int64 // 0: not stored yet
 	// Key is unique within the report.
@@ -116,8 +116,8 @@ type Statement struct {
 	PatientID  int64 // the patient when it was stated
 	Parameters []Parameter
 	Audience   Audience
-	// Heard is set if a person heard the values: in a completed call, or in an attempt that was not read back. In a
-	// correction or withdrawal it is set if it takes back such a statement.
+	// Heard is set if a person heard the values: in a completed call, or in an attempt that was not read back. For a
+	// correction or withdrawal, it is set if the statement taken back was heard.
 	Heard    bool
 	ReadBack bool
 	SaidAt   time.Time // when it was recorded; compared with the times of values
@@ -125,18 +125,18 @@ type Statement struct {
 	// TakesBack is the key of the statement that this one takes back, for its own Parameters; empty for most kinds.
 	TakesBack string
 	Reason    string
-	// CalloutID is the id of the CriticalCallout row if another program wrote it; 0 for statements of this service.
+	// CalloutID is the id of the CriticalCallout row if another program wrote it, otherwise 0.
 	CalloutID int64
-	// Because is the report and the key of the call that justifies a suppression.
+	// Because is the report and the key of the call on which a suppression is based.
 	Because string
-	NotSent bool // the notification service did not store the notification, because its type was switched off
+	NotSent bool // the notification service did not accept it, because its type was switched off
 	// Record holds the documented fields of a call or an attempt.
 	Record *Record
 }
 
 // Record is a callout or an attempt as stored in CriticalCallout. The metas are JSON.
 type Record struct {
-	UserID      int64           `json:"-"` // the lab user or supporter who called; 0 for a doctor
+	UserID      int64           `json:"-"` // id of the lab user or supporter who called; 0 for a doctor
 	DoctorID    int64           `json:"-"`
 	Performer   authn.Actor     `json:"-"` // the person who called
 	Recipients  []string        `json:"recipients"`
@@ -145,7 +145,7 @@ type Record struct {
 	CalloutMeta json.RawMessage `json:"critical_callout_meta"`
 }
 
-// about returns the parameter of a statement with this identity; nil without one.
+// about returns the statement's parameter with this identity; nil if there is none.
 func (s *Statement) about(k Key) *Parameter {
 	for i := range s.Parameters {
 		if s.Parameters[i].Key() == k {
@@ -178,7 +178,7 @@ func (l Ledger) takenBack(key string, k Key) bool {
 	return false
 }
 
-// last returns the newest statement that states a value of the parameter, taken back or not; nil without one.
+// last returns the newest statement about a value of the parameter, taken back or not; nil if there is none.
 func (l Ledger) last(k Key) *Statement {
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i].Kind.aboutValue() && l[i].about(k) != nil {
@@ -188,7 +188,7 @@ func (l Ledger) last(k Key) *Statement {
 	return nil
 }
 
-// count returns the number of statements of a kind; the next key of the kind is derived from it.
+// count returns the number of statements of a kind, from which the kind's next key is derived.
 func (l Ledger) count(kind Kind) int {
 	n := 0
 	for i := range l {
@@ -214,7 +214,7 @@ func (l Ledger) open(kind Kind) *Statement {
 	return nil
 }
 
-// openAll returns the statements of a kind that no other one takes back, the earliest first.
+// openAll returns the statements of a kind that have not been taken back, the earliest first.
 func (l Ledger) openAll(kind Kind) (open []Statement) {
 	for i := range l {
 		key := l[i].Key
@@ -225,8 +225,7 @@ func (l Ledger) openAll(kind Kind) (open []Statement) {
 	return open
 }
 
-// StillCorrected returns the parameters of a correction about which no person was informed and no notice was recorded
-// since.
+// StillCorrected returns the parameters of a correction about which no call and no notice was recorded since.
 func (l Ledger) StillCorrected(key string) (values []Parameter) {
 	for i := range l {
 		if l[i].Key != key {
@@ -247,7 +246,7 @@ func (l Ledger) StillCorrected(key string) (values []Parameter) {
 // LastSuppressed returns the newest suppression if it holds; nil otherwise.
 func (l Ledger) LastSuppressed() *Statement { return l.open(Suppression) }
 
-// NewestAttempt returns the newest attempt; nil without one.
+// NewestAttempt returns the newest attempt; nil if there is none.
 func (l Ledger) NewestAttempt() *Statement {
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i].Kind == Attempt {
@@ -257,8 +256,7 @@ func (l Ledger) NewestAttempt() *Statement {
 	return nil
 }
 
-// Suppressed returns the critical values whose call the repeat policy suppresses at present, and the suppression; nil
-// without a suppression.
+// Suppressed returns the critical values whose call is currently suppressed, and the suppression; nil if there is none.
 func (l Ledger) Suppressed(critical []Parameter) ([]Parameter, *Statement) {
 	s := l.open(Suppression)
 	if s == nil {

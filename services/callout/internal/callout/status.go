@@ -1,15 +1,15 @@
 package callout
 
-// Status is the status of a report for critical results, stored in labReportRelation.criticalValues.
+// Status is the critical-result status of a report, stored in labReportRelation.criticalValues.
 type Status int
 
-// Statuses, with the numbers that the database stores.
+// Statuses, numbered as in the database.
 const (
 	Normal    Status = 0
 	Pending   Status = 1 // a critical value has to be called
 	Done      Status = 2 // all critical values were communicated
 	Abnormal  Status = 3
-	Attempted Status = 4 // as Pending, after an attempt
+	Attempted Status = 4 // like Pending, after an attempt
 )
 
 var names = map[Status]string{
@@ -20,7 +20,7 @@ var names = map[Status]string{
 	Attempted: "CALLOUT_ATTEMPTED",
 }
 
-// String returns the status as the API names it. An unknown number counts as normal.
+// String returns the name of the status in the API. An unknown number is treated as normal.
 func (s Status) String() string {
 	if name, ok := names[s]; ok {
 		return name

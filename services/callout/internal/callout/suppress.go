@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// suppress divides critical values into values that have to be called and values whose call the repeat policy
-// suppresses: nothing was said about the parameter yet, the patient's last result of it was critical too, and the call
-// of that result holds, was read back, reached the organization and doctor of this bill and stated a value that was not
-// milder. All values of a report are suppressed, or none.
+// suppress divides critical values into those to call and those whose call the repeat policy suppresses. A call is
+// suppressed if the ledger has no statement about the parameter, the patient's last result was critical too, and the
+// call of that result holds, was read back, reached the organization and doctor of this bill and stated a value that
+// was at least as bad. Either all values of a report are suppressed or none.
 func (x *decider) suppress(news []Parameter) (call, suppressed []Parameter) {
 	if len(news) == 0 || x.f.Settings.RepeatWithin <= 0 || x.f.Report.Status.Open() {
 		return news, nil
@@ -21,8 +21,8 @@ func (x *decider) suppress(news []Parameter) (call, suppressed []Parameter) {
 	return nil, news
 }
 
-// justifies returns the report and key of the call that makes a call of p unnecessary, and the time of that call. The
-// key is empty if a call is necessary.
+// justifies returns the report and key of the call because of which p need not be called, and the time of that call.
+// The key is empty if a call is necessary.
 func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 	if last := x.ledger.last(p.Key()); last != nil { // the policy applies to new results only
 		return "", at
@@ -34,7 +34,7 @@ func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 			continue
 		}
 		if state != IsCritical {
-			return "", at // the last result was not critical: p is a new event
+			return "", at // the last result was not critical, so p is a new event
 		}
 		if call := e.called(&value.Parameter, x.suppressedAt(p).Add(-x.f.Settings.RepeatWithin)); call != nil {
 			said := call.about(p.Key())
@@ -51,7 +51,7 @@ func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 }
 
 // suppressedAt returns when the call of the value was suppressed, or the present time. It keeps a suppressed call from
-// becoming due when the time of the policy ends.
+// becoming due when the policy's time ends.
 func (x *decider) suppressedAt(p *Parameter) time.Time {
 	if s := x.f.Ledger.open(Suppression); s != nil && s.about(p.Key()) != nil && s.about(p.Key()).Same(p) {
 		return s.SaidAt
@@ -70,13 +70,14 @@ func (e *Earlier) called(value *Parameter, since time.Time) *Statement {
 	return last
 }
 
-// suppressed reports whether the call of an earlier result was suppressed. If so, the result before it decides.
+// suppressed reports whether the call of an earlier result was suppressed. In this case, the result before it is
+// checked.
 func (e *Earlier) suppressed(value *Parameter) bool {
 	values, _ := e.Ledger.Suppressed([]Parameter{*value})
 	return len(values) > 0
 }
 
-// noteSuppression records that the policy suppresses the calls, and ends a suppression that no longer holds.
+// noteSuppression records that calls are suppressed, and ends a suppression that no longer applies.
 func (x *decider) noteSuppression(suppressed []Parameter) {
 	x.d.Suppressing = len(suppressed) > 0
 	current := x.ledger.open(Suppression)
@@ -89,7 +90,7 @@ func (x *decider) noteSuppression(suppressed []Parameter) {
 			return
 		}
 		if len(suppressed) == 0 && x.d.Wait == nil && len(x.f.Finding.Critical) > 0 && !x.gone() {
-			return // the value was communicated since
+			return // the value has been communicated since
 		}
 		x.say(Statement{Kind: Clear, Parameters: current.Parameters, TakesBack: current.Key})
 	}
@@ -106,7 +107,7 @@ func (x *decider) noteSuppression(suppressed []Parameter) {
 		LogMeta{Suppressed: true, WithinHours: hours})
 }
 
-// latest returns when a person was informed or, if unknown, when the call was recorded.
+// latest returns when the person was informed or, if unknown, when the call was recorded.
 func latest(told, recorded time.Time) time.Time {
 	if told.IsZero() {
 		return recorded

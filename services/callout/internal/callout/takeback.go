@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// takeBack takes back statements that are no longer true and informs their receivers, once.
+// takeBack takes back statements that are no longer true and informs their audiences once.
 func (x *decider) takeBack() {
 	var told []Audience // audiences informed in this decision
 	var notices []Statement
@@ -24,8 +24,8 @@ func (x *decider) takeBack() {
 	}
 }
 
-// correct takes back a statement that a person heard, and sends a correction. told are the audiences that this decision
-// has informed already; the returned list adds the new ones.
+// correct takes back a statement that a person heard, and sends a correction. told are the audiences already informed
+// by this decision; the result adds the new ones.
 func (x *decider) correct(s Statement, told []Audience) []Audience {
 	wrong, kind, reason := x.wrong(&s)
 	if len(wrong) == 0 {
@@ -54,7 +54,7 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 }
 
 // withdraw takes back a notice. Receivers who read it are informed, except audiences in told. Notices taken back in one
-// decision share a key, so that a receiver of several of them is informed once.
+// decision share a key, so that a recipient of several is informed once.
 func (x *decider) withdraw(s *Statement, told []Audience) {
 	wrong, kind, reason := x.wrong(s)
 	if len(wrong) == 0 {
@@ -100,8 +100,8 @@ const (
 	reasonElsewhere  = "state"
 )
 
-// wrong returns the parameters of a statement that are no longer true and were not taken back yet. kind and reason are
-// those of the first parameter.
+// wrong returns the parameters of a statement that are no longer true and not taken back yet. kind and reason are those
+// of the first parameter.
 func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason string) {
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
@@ -127,8 +127,8 @@ func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason stri
 	return wrong, kind, reason
 }
 
-// why returns the reason for which a stated value is no longer true. It is empty if the value is true, or if another
-// critical value replaced it, since that value is announced.
+// why returns the reason why a stated value is no longer true. It is empty if the value is true or was replaced by
+// another critical value, because that value is announced.
 func (x *decider) why(s *Statement, p *Parameter) string {
 	switch {
 	case x.moved(s):
@@ -158,8 +158,8 @@ func (x *decider) why(s *Statement, p *Parameter) string {
 	return x.whenSettled(s, p, now, reasonBlank)
 }
 
-// whenSettled returns the reason once the value has been blank or unreadable for the settle time, else an empty one. A
-// statement made after the value became blank is not taken back.
+// whenSettled returns reason if the value has been blank or unreadable for the settle time, otherwise "". A statement
+// made after the value became blank is not taken back.
 func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason string) string {
 	if !x.changedSaid(s, p, now) || x.calledAfter(s, p, now) {
 		return ""
@@ -185,8 +185,7 @@ func (x *decider) absent(s *Statement, p *Parameter) bool {
 	return p.Absent && !x.ledger.takenBack(returned(s), p.Key())
 }
 
-// noteReturned records that a value that was removed before s has returned. If it is removed again, s is then taken
-// back.
+// noteReturned records that a value removed before s is present again. If it is removed once more, s is taken back.
 func (x *decider) noteReturned(s Statement) {
 	var values []Parameter
 	for i := range s.Parameters {
@@ -200,10 +199,10 @@ func (x *decider) noteReturned(s Statement) {
 	}
 }
 
-// returned returns the key that a Clear takes back if values that were removed before s have returned.
+// returned returns the key of the Clear which records that values removed before s are present again.
 func returned(s *Statement) string { return "absent:" + s.Key }
 
-// calledAfter reports whether a person of the audience of s heard about the parameter after it reached its present
+// calledAfter reports whether a person of the audience of s was told about the parameter after it reached its present
 // state.
 func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
 	for i := range x.ledger {
@@ -230,7 +229,7 @@ func (x *decider) heardSince(s *Statement, now *Parameter) bool {
 	return false
 }
 
-// noteLimits records, once per statement and parameter, that a stated value is not critical by today's limits. The
+// noteLimits records, once per statement and parameter, that a stated value is not critical under today's limits. The
 // value was right, so no one is informed. If the parameter becomes critical again, it is announced again.
 func (x *decider) noteLimits(s *Statement, p *Parameter) {
 	key := fmt.Sprintf("limits:%s:%d.%d", s.Key, p.TestID, p.Index)
@@ -289,7 +288,7 @@ var because = map[string]string{
 	reasonElsewhere:  "its values are not critical any more",
 }
 
-// persons returns the names of the persons who heard a value that this decision takes back.
+// persons returns the names of the persons who heard values that this decision takes back.
 func (x *decider) persons() (names []string) {
 	for i := range x.d.Statements {
 		s := &x.d.Statements[i]

@@ -10,25 +10,25 @@ import (
 // Rule selects the reports of the laboratory that a session may see.
 type Rule int
 
-// Rules of visibility. The zero Rule shows no report.
+// Rules of visibility. The zero Rule allows no report.
 const (
 	Nothing            Rule = iota
 	Everything              // all reports, for support
 	SessionDepartments      // the departments that the session lists
 	DoctorDepartments       // the departments that DoctorDepartmentRelation lists
 	UserDepartments         // the departments that LabUserDepartmentRelation lists
-	DoctorBills             // bills that are assigned to the doctor
+	DoctorBills             // bills assigned to the doctor
 )
 
-// Visibility is a rule with the person to whom it applies.
+// Visibility is a rule and the person to whom it applies.
 type Visibility struct {
 	Rule        Rule
 	Departments []int64 // for SessionDepartments
 	PersonID    int64   // id of the doctor or lab user
 }
 
-// OwnBills returns the doctor whose bills limit history and figures. ok is false for sessions that see history and
-// figures of the whole laboratory.
+// OwnBills returns the doctor to whose bills history and figures are restricted. ok is false if the session may see
+// those of the whole laboratory.
 func (v Visibility) OwnBills() (doctorID int64, ok bool) {
 	if v.Rule != DoctorBills {
 		return 0, false
@@ -43,8 +43,9 @@ const byRelation = 1
 var ErrNoAccess = apperr.New(apperr.Forbidden, "SESSION_TYPE_WITHOUT_ACCESS",
 	"Critical results are for lab users, doctors and support of the laboratory; log in as one of them")
 
-// VisibilityOf returns the visibility of a session. Unknown types get the least: an unknown docType sees own bills
-// only, an unknown departmentDataType the departments of the session, an unknown kind of login gets ErrNoAccess.
+// VisibilityOf returns the visibility of a session. Unknown types get the least access: with an unknown docType own
+// bills only, with an unknown departmentDataType the departments of the session. An unknown kind of login gets
+// ErrNoAccess.
 func VisibilityOf(p authn.Principal) (Visibility, error) {
 	if doctorID, ok := p.ReferringDoctor(); ok {
 		return Visibility{Rule: DoctorBills, PersonID: doctorID}, nil

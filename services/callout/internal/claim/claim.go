@@ -1,5 +1,5 @@
-// Package claim manages claims: a person states "I am calling" about a waiting report, and other users see it on the
-// board, so that a clinician is not called twice. A claim is advisory: it never prevents a callout.
+// Package claim manages claims: a person marks a waiting report as "I am calling", and other users see it on the board,
+// so that a clinician is not called twice. A claim is advisory: it never prevents a callout.
 package claim
 
 import (
@@ -15,7 +15,7 @@ import (
 // lasts is how long a claim lasts unless it is renewed: longer than most calls.
 const lasts = 10 * time.Minute
 
-// Claim states that a person is calling about a report. The zero Claim means that no one is.
+// Claim is the mark of a person who is calling about a report. The zero Claim means that no one is.
 type Claim struct {
 	By           authn.Actor
 	Since, Until time.Time
@@ -27,7 +27,7 @@ func (c Claim) Of(person authn.Actor) bool {
 	return !c.Until.IsZero() && c.By.Kind == person.Kind && c.By.ID == person.ID
 }
 
-// Facts hold the claim of a waiting report, and the time of the store's clock. An expired claim is the zero Claim.
+// Facts hold the claim of a waiting report, and the database's time. An expired claim is the zero Claim.
 type Facts struct {
 	Held Claim
 	Now  time.Time
@@ -36,7 +36,7 @@ type Facts struct {
 // Store keeps the claims of waiting reports.
 type Store interface {
 	// ChangeClaim locks a visible waiting report, calls decide and writes the claim that decide returns, all in one
-	// transaction. It returns ErrNotWaiting for a report that does not wait or is not visible.
+	// transaction. It returns ErrNotWaiting if the report does not wait or is not visible.
 	ChangeClaim(
 		ctx context.Context, scope authn.LabScope, reportID int64, v callout.Visibility,
 		decide func(Facts) (Claim, error),
@@ -56,8 +56,8 @@ type UseCase struct {
 // New returns a use case that writes through s and signals changes to open boards.
 func New(s Store, signals evaluate.Signals) *UseCase { return &UseCase{s, signals} }
 
-// Claim claims a report for a person, or renews the person's claim. To replace another person's claim, insteadOf is the
-// time at which that claim began; zero replaces none.
+// Claim claims a report for a person, or renews the person's claim. To take over another person's claim, insteadOf must
+// be the time at which it began; zero: there is no claim to replace.
 func (u *UseCase) Claim(
 	ctx context.Context, scope authn.LabScope, by authn.Actor, v callout.Visibility, reportID int64, insteadOf time.Time,
 ) (Claim, error) {
@@ -82,7 +82,7 @@ func (u *UseCase) change(
 	return c, err
 }
 
-// claimed returns the claim after a person claimed the report, or an error if another person's claim prevents it.
+// claimed returns the claim of by on the report, or an error if another person holds a claim.
 func (f Facts) claimed(by authn.Actor, insteadOf time.Time) (Claim, error) {
 	wanted := Claim{By: by, Since: f.Now, Until: f.Now.Add(lasts)}
 	switch {
@@ -94,7 +94,7 @@ func (f Facts) claimed(by authn.Actor, insteadOf time.Time) (Claim, error) {
 	return wanted, nil
 }
 
-// released returns the claim after a person released the report, or an error if another person holds the claim.
+// released returns the claim after by has released the report, or an error if another person holds it.
 func (f Facts) released(by authn.Actor) (Claim, error) {
 	if !f.Held.Until.IsZero() && !f.Held.Of(by) {
 		return Claim{}, f.Held.errClaimed("only that person gives the claim up; it ends by itself")
@@ -102,7 +102,8 @@ func (f Facts) released(by authn.Actor) (Claim, error) {
 	return Claim{}, nil
 }
 
-// errClaimed describes the claim of another person. Only the data contains the name, because messages contain no names.
+// errClaimed returns the error about another person's claim. The name is only in its data, because messages contain no
+// names.
 func (c Claim) errClaimed(todo string) error {
 	const claimed = "CLAIMED"
 	since, until := c.Since.Format(time.RFC3339Nano), c.Until.Format(time.RFC3339Nano)

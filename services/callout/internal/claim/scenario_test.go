@@ -18,7 +18,7 @@ import (
 
 var (
 	asha  = storetest.Asha.Actor
-	vivek = authn.Actor{Kind: authn.ActorDoctor, ID: 77, Name: "Dr Vivek"} // has the same id as Asha, of another kind
+	vivek = authn.Actor{Kind: authn.ActorDoctor, ID: 77, Name: "Dr Vivek"} // same id as Asha, but a doctor
 	none  time.Time
 )
 
@@ -48,7 +48,7 @@ func (b board) release(by authn.Actor) error {
 	return b.Claim.Release(b.T.Context(), storetest.Lab(b.T, 12), by, storetest.Everything, storetest.Potassium)
 }
 
-// shown returns the claim that the board of the laboratory shows.
+// shown returns the claim on the laboratory's board.
 func (b board) shown() claim.Claim {
 	b.T.Helper()
 	list, err := b.Worklist.Open(b.T.Context(), storetest.Lab(b.T, 12), storetest.Everything)
@@ -59,13 +59,13 @@ func (b board) shown() claim.Claim {
 	return list.Items[0].Claim
 }
 
-// later makes the claims older by d. It changes their rows, because the clock is the database's.
+// later moves the claims d into the past. It changes their rows, because the service uses the database's clock.
 func (b board) later(d time.Duration) {
 	b.T.Helper()
 	b.Exec("UPDATE callout_episode SET claimed_at = claimed_at - ?, claimed_until = claimed_until - ?", d.Milliseconds(), d.Milliseconds())
 }
 
-// refused returns the details and the data of an error.
+// refused returns the reason of an error and the name in its data.
 func refused(err error) string {
 	if e, ok := apperr.From(err); ok {
 		name, _, _ := strings.Cut(string(e.Data), `","since`)
@@ -126,8 +126,8 @@ func TestAClaimEndsByItself(t *testing.T) {
 	b.Want("the next", b.shown(), c)
 }
 
-// TestAClaimIsTakenOverFromThePersonWhoWasSeen checks that a claim can only be taken over from the person whom the page
-// showed. Meena sees Asha's claim, but Vivek takes it over first, so Meena's request is rejected and names him.
+// TestAClaimIsTakenOverFromThePersonWhoWasSeen checks that a takeover must name the current claim. Meena sees Asha's
+// claim, but Vivek takes it over first, so Meena's request is rejected with his name.
 func TestAClaimIsTakenOverFromThePersonWhoWasSeen(t *testing.T) {
 	b := pending(t)
 	seen, err := b.claim(asha, none)
@@ -217,7 +217,8 @@ func TestOnlyAVisibleWaitingReportIsClaimed(t *testing.T) {
 	b.Want("the board", b.shown(), claim.Claim{})
 }
 
-// TestADeathLeavesTheClaimOrNone aborts both operations before each of their statements. Repeating them succeeds.
+// TestADeathLeavesTheClaimOrNone aborts claiming and releasing before each of their statements, then repeats them. It
+// checks that the repetition succeeds.
 func TestADeathLeavesTheClaimOrNone(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]struct {

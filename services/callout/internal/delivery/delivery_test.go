@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-// now is the time of the fake clock.
+// now is the fake clock's time.
 var now = time.Date(2026, 11, 21, 9, 20, 0, 0, time.UTC)
 
 // others is a fake of the called services and of the store.
@@ -30,7 +30,7 @@ type others struct {
 	reasons   []string // outcomes of notices
 	withdrawn []*notificationsv1.WithdrawNoticeRequest
 	wasRead   bool
-	over      bool // messages have become outdated
+	over      bool // all messages are outdated
 	scheduled []*taskqueuev1.ScheduleRequest
 	cancelled []string
 	notified  []*notificationsv1.NotifyRequest
@@ -47,7 +47,7 @@ func (o *others) CancelJob(
 	_ context.Context, in *taskqueuev1.CancelJobRequest, _ ...grpc.CallOption,
 ) (*taskqueuev1.CancelJobResponse, error) {
 	o.cancelled = append(o.cancelled, string(in.GetJobId().GetJson()))
-	return &taskqueuev1.CancelJobResponse{Code: 401}, o.err // unknown jobs are not an error
+	return &taskqueuev1.CancelJobResponse{Code: 401}, o.err // cancelling an unknown job succeeds
 }
 
 func (o *others) Notify(
@@ -119,7 +119,7 @@ func TestTheJobIsAlignedWithTheDeadline(t *testing.T) {
 		t.Fatalf("scheduled %v as job %q, want one task at the deadline", in, o.deadline.JobID)
 	}
 	o.deadline.DueAt = time.Time{}
-	for range 2 { // the repetition has nothing to do
+	for range 2 { // the second call has nothing to do
 		if err := deliver(t, o.dispatcher(), wake, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,8 @@ func TestAnOutdatedNoticeIsNotSent(t *testing.T) {
 	}
 }
 
-// TestAWithdrawalInformsTheReadersOfTheNotice checks that no other audience gets a correction.
+// TestAWithdrawalInformsTheReadersOfTheNotice checks that a correction is sent only to the audiences that read the
+// notice.
 func TestAWithdrawalInformsTheReadersOfTheNotice(t *testing.T) {
 	t.Parallel()
 	north, south := callout.Audience{OrgID: 45, DoctorID: 391}, callout.Audience{OrgID: 46, DoctorID: 392}
@@ -250,8 +251,8 @@ func TestAWithdrawalInformsTheReadersOfTheNotice(t *testing.T) {
 	}
 }
 
-// TestADeadlineThatMovesBetweenAttemptsHasAnotherKey checks that the key of the first attempt is not sent with another
-// time.
+// TestADeadlineThatMovesBetweenAttemptsHasAnotherKey checks that a job rescheduled after a failed attempt gets another
+// idempotency key than the attempt.
 func TestADeadlineThatMovesBetweenAttemptsHasAnotherKey(t *testing.T) {
 	t.Parallel()
 	o := &others{deadline: callout.Deadline{LabID: 12, BillID: 400, DueAt: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}}

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-// Notifications is the part of the notification service's client that the package uses.
+// Notifications is the part of the notification service's client used here.
 type Notifications interface {
 	Notify(
 		ctx context.Context, in *notificationsv1.NotifyRequest, opts ...grpc.CallOption,
@@ -32,14 +32,14 @@ type Notifications interface {
 	) (*notificationsv1.GetReachResponse, error)
 }
 
-// Notices decides whether a message is still to be sent, and stores the outcome.
+// Notices decides whether a message still has to be sent, and stores the outcome.
 type Notices interface {
 	ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error)
 	Delivered(ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time) error
 }
 
-// Dispatcher delivers outbox rows. Table is the name of the outbox, a part of each row's key. Notifications may be nil;
-// its messages then wait until its address is configured.
+// Dispatcher delivers outbox rows. Table is the name of the outbox table and part of each row's key. Notifications may
+// be nil; its messages then stay in the outbox.
 type Dispatcher struct {
 	Table         string
 	Notifications Notifications
@@ -64,7 +64,7 @@ func (d Dispatcher) notify(ctx context.Context, row outbox.Row) error {
 		return errPayload
 	}
 	if in.IdempotencyKey == nil {
-		in.IdempotencyKey = proto.String(row.Key(d.Table)) // rows written by version 1.0.0 have no key
+		in.IdempotencyKey = proto.String(row.Key(d.Table)) // rows of version 1.0.0 have no key
 	}
 	m, labID, err := messageOf(&in)
 	if err != nil {
@@ -93,7 +93,7 @@ func (d Dispatcher) send(
 		err = fmt.Errorf("notify: %w", err)
 		switch apperr.KindOf(err) {
 		case apperr.Invalid, apperr.NotFound, apperr.Conflict, apperr.TooLarge:
-			return outbox.Classify(err) // the service is available but rejects this notice
+			return outbox.Classify(err) // the service is available but rejected this notice
 		}
 		return d.unavailable(ctx, scope, m, sentAt, outbox.Classify(err))
 	}
@@ -104,14 +104,14 @@ func (d Dispatcher) send(
 	return outbox.Classify(d.Notices.Delivered(ctx, scope, m, reason, sentAt))
 }
 
-// unavailable stores that notices cannot be sent, so that the board shows it, and returns the cause.
+// unavailable stores that notices cannot be sent, for display on the board, and returns the cause.
 func (d Dispatcher) unavailable(
 	ctx context.Context, scope authn.LabScope, m callout.Message, sentAt time.Time, cause error,
 ) error {
 	return errors.Join(cause, d.Notices.Delivered(ctx, scope, m, reach.Unavailable, sentAt))
 }
 
-// Reasons of a withdrawal, as the notification service names them.
+// Reasons of a withdrawal, as defined by the notification service.
 const (
 	reasonCalled = "called"
 	reasonWrong  = "wrong"
@@ -175,7 +175,7 @@ func (d Dispatcher) wake(ctx context.Context, row outbox.Row) error {
 	return outbox.Classify(d.Jobs.Align(ctx, scope, in.GetBillId(), row.Key(d.Table)))
 }
 
-// Reach queries the notification service whether notices reach a laboratory.
+// Reach asks the notification service whether notices reach a laboratory.
 type Reach struct{ Notifications Notifications }
 
 var _ reach.Client = Reach{}

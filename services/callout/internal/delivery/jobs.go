@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// TaskQueue is the part of the task queue's client that the package uses.
+// TaskQueue is the part of the task queue's client used here.
 type TaskQueue interface {
 	Schedule(
 		ctx context.Context,
@@ -39,7 +39,7 @@ type Deadlines interface {
 	NoteJob(ctx context.Context, scope authn.LabScope, billID int64, jobID string) error
 }
 
-// Values that the task queue documents.
+// Values defined by the task queue.
 const (
 	taskWebhook    = 4
 	webhookPost    = 2
@@ -49,8 +49,8 @@ const (
 	high           = 2
 )
 
-// Jobs keeps one job of the task queue for each bill with a deadline. The job posts to this service's own evaluation
-// through the gateway's internal listener. BaseURL is WEBHOOK_URL.
+// Jobs keeps one task queue job for each bill with a deadline. The job calls this service's EvaluateBill through the
+// gateway's internal listener. BaseURL is WEBHOOK_URL.
 type Jobs struct {
 	BaseURL   string
 	Queue     TaskQueue
@@ -58,9 +58,8 @@ type Jobs struct {
 	Clock     clock.Clock
 }
 
-// Align schedules the job of a bill for its earliest deadline. It is idempotent: the window key makes it one job per
-// bill. The idempotency key contains the deadline, because the deadline may have moved after an attempt whose response
-// was lost.
+// Align schedules the bill's job for its earliest deadline. It is idempotent: the window key allows one job per bill.
+// The idempotency key contains the deadline, which may have moved after an attempt whose response was lost.
 func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key string) error {
 	d, err := j.Deadlines.Deadline(ctx, scope, billID)
 	if err != nil {
@@ -81,13 +80,13 @@ func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key
 	if _, err := j.Queue.CancelJob(ctx, &taskqueuev1.CancelJobRequest{JobId: &typev1.RawJSON{Json: ids}}); err != nil {
 		return fmt.Errorf("cancel job: %w", err)
 	}
-	return j.Deadlines.NoteJob(ctx, scope, billID, "") // an unknown job has already run, or the queue lost it
+	return j.Deadlines.NoteJob(ctx, scope, billID, "") // an unknown job has already run, or was lost
 }
 
 // atOnce is the maximum number of tasks per request to the queue.
 const atOnce = 500
 
-// Ensure creates jobs that the queue has lost. Waiting jobs stay unchanged.
+// Ensure creates lost jobs. Existing jobs stay unchanged.
 func (j Jobs) Ensure(ctx context.Context, scope authn.LabScope, deadlines []callout.Deadline) error {
 	for part := range slices.Chunk(deadlines, atOnce) {
 		if err := j.schedule(ctx, scope, part, "", false); err != nil {
@@ -125,8 +124,8 @@ func (j Jobs) schedule(
 	return nil
 }
 
-// notLongPast returns the deadline, or the present time if the deadline passed more than an hour ago: the queue rejects
-// times that are more than a day in the past.
+// notLongPast returns the deadline, or the present time if the deadline is more than an hour ago: the queue rejects
+// times more than a day in the past.
 func (j Jobs) notLongPast(due time.Time) time.Time {
 	if now := j.Clock.Now(); due.Before(now.Add(-time.Hour)) {
 		return now

@@ -17,14 +17,14 @@ import (
 )
 
 // Kinds of outbox rows. The payload of a notice is a notificationsv1.NotifyRequest, that of a withdrawal JSON, and that
-// of a wake-up a calloutv1.EvaluateBillRequest with the bill whose job has to be aligned with its deadline.
+// of a wake-up a calloutv1.EvaluateBillRequest for the bill whose job has to be rescheduled.
 const (
 	kindNotice   = "notifications.notify"
 	kindWithdraw = "notifications.withdraw"
 	kindWake     = "taskqueue.wake"
 )
 
-// Values that the notification service documents.
+// Values defined by the notification service.
 const (
 	gateway        = "fcm"
 	criticalReport = 2
@@ -33,8 +33,8 @@ const (
 // Messages encodes messages to other services as outbox rows.
 type Messages struct{}
 
-// noticeContext is the context of a notification. It has ids only and no patient data; the notification service writes
-// the text.
+// noticeContext is the context of a notification. It has ids only, no patient data; the notification service writes the
+// text.
 type noticeContext struct {
 	LabID       int64 `json:"lab_id"`
 	OrgID       int64 `json:"org_id,omitempty"`
@@ -45,7 +45,7 @@ type noticeContext struct {
 	Corrected   bool  `json:"corrected,omitempty"`
 	Unclear     bool  `json:"unclear,omitempty"`
 	Unconfirmed bool  `json:"unconfirmed,omitempty"`
-	Laboratory  *bool `json:"laboratory,omitempty"` // false: leave out the laboratory, which another notice informs
+	Laboratory  *bool `json:"laboratory,omitempty"` // false: omit the laboratory, which gets another notice
 }
 
 // withdrawal is the payload of rows of kindWithdraw.
@@ -76,7 +76,7 @@ func (Messages) Encode(labID int64, m callout.Message) (outbox.Event, error) {
 	return e, nil
 }
 
-// dedupeKey returns the deduplication key of a message's row. It begins with the kind of the message.
+// dedupeKey returns the deduplication key of the message's row. It begins with the message kind.
 func dedupeKey(m callout.Message) string {
 	kind := map[callout.MessageKind]string{
 		callout.Announce: "pending", callout.Escalate: "escalation", callout.Correct: "corrected",
@@ -145,8 +145,8 @@ func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int6
 	return m, c.LabID, nil
 }
 
-// Wake encodes the request to align a bill's job. Its row has no deduplication key, because a deadline that changes
-// while an earlier row is being delivered needs another row.
+// Wake returns the outbox row that reschedules a bill's job. It has no deduplication key: if the deadline changes while
+// an earlier row is being delivered, another row is needed.
 func (Messages) Wake(labID, billID int64) (outbox.Event, error) {
 	payload, err := proto.Marshal(&calloutv1.EvaluateBillRequest{LabId: labID, BillId: billID})
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// timeline compares the deadlines and states of the two reports.
+// timeline compares the deadlines and states of the two reports with want.
 func timeline(b *storetest.Fixture, what string) {
 	b.T.Helper()
 	b.T.Logf("%s  %-44s potassium: %-24s haemoglobin: %-24s notices %v", b.Clock.Now().Format("15:04"), what,
 		b.Due(storetest.Potassium), b.Due(storetest.Count), b.Notices())
 }
 
-// TestALaterResultOfABillIsEscalated: the potassium was escalated to the end, then the haemoglobin of the same bill
-// turned critical, then the potassium was called. The haemoglobin gets a full run of its own.
+// TestALaterResultOfABillIsEscalated: all escalations of a potassium were sent, then the haemoglobin of the same bill
+// becomes critical, then the potassium is called. The haemoglobin must get its own full run of escalations.
 func TestALaterResultOfABillIsEscalated(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
@@ -41,7 +41,8 @@ func TestALaterResultOfABillIsEscalated(t *testing.T) {
 	b.Want("what waits", *b.Count.Figures, "{1 1 1 24h30m0s}")
 }
 
-// TestReportsOfABillThatAreDueTogetherMakeOneNotice expects one notice for the bill and one history entry per report.
+// TestReportsOfABillThatAreDueTogetherMakeOneNotice checks that two overdue reports cause one notice for the bill and
+// one history entry each.
 func TestReportsOfABillThatAreDueTogetherMakeOneNotice(t *testing.T) {
 	b := fixture(t)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
@@ -68,7 +69,7 @@ func TestASplitMovesNoDeadline(t *testing.T) {
 	b.Want("and back again", b.Due(storetest.Potassium), "level 2, last")
 }
 
-// TestAnOutageMakesOneEscalation checks that the loop escalates once after an outage of hours, and then at each
+// TestAnOutageMakesOneEscalation checks that the loop sends one escalation after an outage of hours, then one at each
 // deadline.
 func TestAnOutageMakesOneEscalation(t *testing.T) {
 	b := fixture(t)
@@ -80,7 +81,7 @@ func TestAnOutageMakesOneEscalation(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending escalation escalation]")
 }
 
-// TestAWaitWithoutDeadlineGetsOne checks this for waits that began before deadlines were stored.
+// TestAWaitWithoutDeadlineGetsOne checks that a wait begun before deadlines were stored gets a deadline.
 func TestAWaitWithoutDeadlineGetsOne(t *testing.T) {
 	b := fixture(t)
 	b.SetStatus(storetest.Potassium, callout.Pending)
@@ -88,8 +89,9 @@ func TestAWaitWithoutDeadlineGetsOne(t *testing.T) {
 	b.Want("adopted", b.Due(storetest.Potassium), "level 0, due 09:31:00")
 }
 
-// TestANewParameterAfterTheLastEscalationBeginsARun: the potassium of a profile was escalated to the end. Hours later,
-// its sodium turns critical; it is announced and gets a full run. The age of the wait still counts from the potassium.
+// TestANewParameterAfterTheLastEscalationBeginsARun: hours after the last escalation of a profile's potassium, its
+// sodium becomes critical. The sodium must be announced and get a full run of escalations. The age of the wait still
+// counts from the potassium.
 func TestANewParameterAfterTheLastEscalationBeginsARun(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()

@@ -1,5 +1,5 @@
-// Package evaluate evaluates reports after a change of a value or a setting, or when a deadline has passed. Evaluating
-// again without a change has no effect.
+// Package evaluate evaluates reports after a change of a value or a setting, or when a deadline has passed. Evaluation
+// is idempotent.
 package evaluate
 
 import (
@@ -16,7 +16,7 @@ import (
 // Store locks reports and applies decisions.
 type Store interface {
 	// Change loads the facts of reports under lock, calls decide for each, and writes the decisions, all in one
-	// transaction. Ids of other laboratories are ignored. decide may run again, because the transaction may be repeated.
+	// transaction. Ids of other laboratories are ignored. decide may be called again if the transaction is repeated.
 	Change(
 		ctx context.Context, scope authn.LabScope, reportIDs []int64, decide func(*callout.Facts) callout.Decision,
 	) ([]callout.Decision, error)
@@ -24,15 +24,15 @@ type Store interface {
 	OfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
 	// DueOfBill returns the waiting reports of the bill whose deadline or reminder is due, or that have no deadline yet.
 	DueOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
-	// SetUnconfirmed replaces the rerun values of a report without confirmation, unless newer ones are stored.
+	// SetUnconfirmed replaces the unconfirmed rerun values of a report, unless newer ones are stored.
 	SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error
 }
 
-// Unconfirmed are the rerun values of a report without confirmation.
+// Unconfirmed are the unconfirmed rerun values of a report.
 type Unconfirmed struct {
 	ReportID   int64
-	AsOf       int64 // epoch microseconds; an older message changes nothing
-	ReceivedAt int64 // epoch microseconds, of the earliest value
+	AsOf       int64 // epoch microseconds; older messages are ignored
+	ReceivedAt int64 // epoch microseconds, of the first value
 	Readings   []callout.Reading
 }
 
@@ -93,7 +93,7 @@ func (u *UseCase) Due(ctx context.Context, scope authn.LabScope, billID int64) (
 	return level, err
 }
 
-// SetUnconfirmed stores the rerun values of a report that are not confirmed.
+// SetUnconfirmed stores the unconfirmed rerun values of a report.
 func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error {
 	if err := u.d.Store.SetUnconfirmed(ctx, scope, v); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Un
 // maxBatch is the maximum number of reports of a transaction.
 const maxBatch = 50
 
-// Reports evaluates reports. Unknown and dismissed reports are not in the result. A report that cannot be evaluated
-// does not keep the others from being evaluated; the errors are returned at the end.
+// Reports evaluates reports. Unknown and dismissed reports are missing from the result. If a report cannot be
+// evaluated, the others still are, and the errors are returned at the end.
 func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]Result, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)

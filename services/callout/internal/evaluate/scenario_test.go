@@ -26,8 +26,8 @@ func call(b *storetest.Fixture) {
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}}))
 }
 
-// TestABlankParameterDoesNotKeepACorrectedReportWaiting: the potassium was critical and is corrected. The sodium has
-// critical limits, too, but no result yet.
+// TestABlankParameterDoesNotKeepACorrectedReportWaiting corrects a critical potassium while the sodium, which has
+// critical limits too, has no result yet. The report must become normal.
 func TestABlankParameterDoesNotKeepACorrectedReportWaiting(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()
@@ -63,8 +63,8 @@ func TestAValueOfAProfileWithinAProfileIsJudged(t *testing.T) {
 	b.Want("reports that wait after the limits changed", len(open.Items), 2)
 }
 
-// TestAValueThatBecameUnreadableCanBeCalled checks that the call about 7.9 can be recorded after the sample turned out
-// to be haemolysed.
+// TestAValueThatBecameUnreadableCanBeCalled checks that a call about 7.9 can be recorded after the value was replaced
+// by "Haemolysed".
 func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.9")
@@ -79,8 +79,8 @@ func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
 	b.Want("what was said", told.Parameters[0].RawValue, "7.9")
 }
 
-// TestAnUnreadableParameterKeepsTheReportWaiting: potassium and sodium are critical. One is corrected, the other
-// becomes unreadable.
+// TestAnUnreadableParameterKeepsTheReportWaiting corrects one of two critical parameters and makes the other
+// unreadable. The report must stay pending until that one is corrected too.
 func TestAnUnreadableParameterKeepsTheReportWaiting(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()
@@ -92,8 +92,8 @@ func TestAnUnreadableParameterKeepsTheReportWaiting(t *testing.T) {
 	b.Want("the other is over", b.Enter(potassium, 4, "4"), "NORMAL")
 }
 
-// TestAnUnreadableValueIsOnTheBoard checks that numbers with signs around them are read, and that other texts are shown
-// and counted once.
+// TestAnUnreadableValueIsOnTheBoard checks that numbers with units or marks around them are read, and that other texts
+// are shown on the board and counted once.
 func TestAnUnreadableValueIsOnTheBoard(t *testing.T) {
 	b := fixture(t)
 	b.Exec("UPDATE ReportFormat SET unit = 'mmol/L' WHERE id = 6602")
@@ -123,8 +123,8 @@ func TestAnUnreadableValueIsOnTheBoard(t *testing.T) {
 	}
 }
 
-// TestACalledValueThatWasWrongIsCorrected checks that each person who heard it is informed once, that the call about
-// the correction can be recorded, and that a value that returns is announced again.
+// TestACalledValueThatWasWrongIsCorrected checks that each person who heard a wrong value is informed once, that the
+// call about the correction can be recorded, and that the value is announced again if it returns.
 func TestACalledValueThatWasWrongIsCorrected(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
@@ -146,8 +146,8 @@ func TestACalledValueThatWasWrongIsCorrected(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending corrected pending]")
 }
 
-// TestAnAttemptThatWasHeardIsTakenBack: a person on the ward heard 7.5 and may have acted on it, so the audience is
-// informed that it was wrong. An attempt that reached no one is not taken back.
+// TestAnAttemptThatWasHeardIsTakenBack: a person on the ward heard 7.5 without read-back, and the value was wrong. The
+// audience must be informed. An attempt that reached no one is not taken back.
 func TestAnAttemptThatWasHeardIsTakenBack(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
@@ -169,7 +169,8 @@ func TestAnAttemptThatWasHeardIsTakenBack(t *testing.T) {
 		"A called critical result was corrected: its value is not critical any more Critical callout of a correction]")
 }
 
-// TestACorrectionAfterAWorseValueThatWasNotCalled: 7.5 was called, 8.1 was not, and both values were wrong.
+// TestACorrectionAfterAWorseValueThatWasNotCalled corrects a report whose value 7.5 was called and whose later value
+// 8.1 was not. One correction is sent, and the call about it can be recorded.
 func TestACorrectionAfterAWorseValueThatWasNotCalled(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
@@ -181,7 +182,8 @@ func TestACorrectionAfterAWorseValueThatWasNotCalled(t *testing.T) {
 	b.Want("state", b.Judged(12, potassium), "7001 NORMAL")
 }
 
-// TestARowWrittenBackAnnouncesNothingTwice: the core writes a row that it read before the report waited or was called.
+// TestARowWrittenBackAnnouncesNothingTwice resets the status of a waiting and of a called report, as the core does with
+// an outdated row. The status is restored without another notice.
 func TestARowWrittenBackAnnouncesNothingTwice(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
@@ -201,8 +203,8 @@ func TestARowWrittenBackAnnouncesNothingTwice(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending]")
 }
 
-// TestAReportOfUnknownDoneStateIsJudgedWhenNamed: another program set the report to done without a call. The loops skip
-// it.
+// TestAReportOfUnknownDoneStateIsJudgedWhenNamed: another program set the report to done without a call. The loops must
+// skip it; an evaluation on request must set it to pending.
 func TestAReportOfUnknownDoneStateIsJudgedWhenNamed(t *testing.T) {
 	b := fixture(t)
 	b.SetStatus(potassium, callout.Done)
@@ -214,7 +216,8 @@ func TestAReportOfUnknownDoneStateIsJudgedWhenNamed(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending]")
 }
 
-// TestARepeatedValueIsSuppressedUnlessItIsWorse: the call of the earlier value was read back.
+// TestARepeatedValueIsSuppressedUnlessItIsWorse checks that a repeated value is not suppressed if the earlier call was
+// not read back or was a correction, or if the value is worse.
 func TestARepeatedValueIsSuppressedUnlessItIsWorse(t *testing.T) {
 	b := fixture(t)
 	b.Setting(12, callout.Settings{Pace: storetest.Defaults.Pace, RepeatWithin: 48 * time.Hour})

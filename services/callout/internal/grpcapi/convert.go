@@ -133,7 +133,7 @@ func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
 	return out
 }
 
-// openOf encodes the worklist for a reader, who is told which claims are the reader's own.
+// openOf encodes the worklist and marks the claims of its reader.
 func openOf(o worklist.Open, reader authn.Actor) *calloutv1.ListOpenCalloutsResponse {
 	out := &calloutv1.ListOpenCalloutsResponse{
 		Now: iso(o.Now), LimitReached: o.LimitReached, TimeZone: o.Zone.String(), QuietSince: isoOrNil(o.QuietSince),
@@ -223,13 +223,13 @@ func summaryOf(s worklist.Summary) *calloutv1.GetCalloutSummaryResponse {
 	}
 }
 
-// rawJSON wraps text that the domain has checked to be valid JSON.
+// rawJSON wraps JSON that the domain has already validated.
 func rawJSON(text []byte) *typev1.RawJSON { return &typev1.RawJSON{Json: text} }
 
-// iso formats a time in ISO 8601, with a fraction only if it has one, as the API documents.
+// iso formats a time in ISO 8601, with a fraction only if needed, as the API documents.
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
-// isoOrNil formats a time as iso does; nil for the zero time.
+// isoOrNil formats a time like iso; the zero time gives nil.
 func isoOrNil(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -238,5 +238,5 @@ func isoOrNil(t time.Time) *string {
 	return &text
 }
 
-// clamp limits n to the range of 32 bits, the width of the columns.
+// clamp limits n to the range of int32, the width of the columns.
 func clamp(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// WatchCallouts streams the visible waiting reports. Its duration is not measured, because a stream stays open for
+// WatchCallouts streams the visible waiting reports. Its duration is not measured, because streams stay open for
 // minutes.
 func (s *Server) WatchCallouts(
 	_ *calloutv1.WatchCalloutsRequest,
@@ -27,7 +27,7 @@ func (s *Server) WatchCallouts(
 	return s.u.Live.Watch(stream.Context(), scope, sees, board{stream.Send, p.Actor()})
 }
 
-// board sends the events of one stream. They have no ids, because every connection starts with the whole list.
+// board sends the events of one stream. They have no ids, because each connection starts with the whole list.
 type board struct {
 	send   func(*typev1.Event) error
 	reader authn.Actor
@@ -47,7 +47,7 @@ func (b board) Alive() error { return b.send(&typev1.Event{Event: "alive", Data:
 func (b board) event(name string, m proto.Message) error {
 	data, err := labjson.Marshal(m)
 	if err != nil {
-		return fmt.Errorf("encode event %s: %T", name, m) // without err, which may quote a value
+		return fmt.Errorf("encode event %s: %T", name, m) // err is omitted, because it may quote a value
 	}
 	return b.send(&typev1.Event{Event: name, Data: string(data)})
 }

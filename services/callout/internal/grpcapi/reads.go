@@ -78,7 +78,7 @@ func (s *Server) ListOpenCallouts(
 	return openOf(open, p.Actor()), nil
 }
 
-// GetCalloutSummary returns how quickly callouts are made.
+// GetCalloutSummary returns statistics about the time to callout.
 func (s *Server) GetCalloutSummary(
 	ctx context.Context, in *calloutv1.GetCalloutSummaryRequest,
 ) (*calloutv1.GetCalloutSummaryResponse, error) {

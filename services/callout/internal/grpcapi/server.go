@@ -47,7 +47,7 @@ type Durations interface {
 	Measure(ctx context.Context, operation string) (done func())
 }
 
-// Operations, the labels of the duration histogram.
+// Operations, used as labels of the duration histogram.
 const (
 	opRecords     = "records"
 	opLogs        = "logs"
@@ -66,8 +66,8 @@ func Operations() []string {
 	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opClaim, opEvaluate, opSettings, opUnconfirmed}
 }
 
-// person returns the scope and the visibility of a logged-in person. Services are rejected, because they have no
-// departments.
+// person returns the scope and the visibility of a logged-in person. Services are rejected, because they belong to no
+// department.
 func person(ctx context.Context) (authn.Principal, authn.LabScope, callout.Visibility, error) {
 	p := authn.FromContext(ctx)
 	v, err := callout.VisibilityOf(p)

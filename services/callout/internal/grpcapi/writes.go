@@ -32,7 +32,7 @@ func (s *Server) SaveCallout(
 		Recipients: in.GetRecipients(),
 		Methods:    in.GetCommunicationMethods(),
 		Comment:    in.GetCriticalCalloutComment(),
-		ReadBack:   in.ReadBack, // a pointer: not stated differs from false
+		ReadBack:   in.ReadBack, // a pointer, because absent and false differ
 		Person:     in.GetNotifiedPerson(),
 		NotifiedAt: in.GetNotifiedAt(),
 		Outcome:    callout.Outcome(in.GetOutcome()),
@@ -116,7 +116,7 @@ func savedMessage(draft bool, status callout.Status) string {
 // ownName is the service name in the tokens of this service's jobs.
 const ownName = "callout"
 
-// EvaluateBill evaluates the reports of a bill. The escalation jobs of the task queue call it as well.
+// EvaluateBill evaluates the reports of a bill. The escalation jobs of the task queue also call it.
 func (s *Server) EvaluateBill(
 	ctx context.Context, in *calloutv1.EvaluateBillRequest,
 ) (*calloutv1.EvaluateBillResponse, error) {
@@ -129,8 +129,8 @@ func (s *Server) EvaluateBill(
 	if err := checkBill(in.GetBillId()); err != nil {
 		return nil, err
 	}
-	// A call by this service's own job is a deadline. For other callers the evaluation is named, so it does not wait for
-	// values to settle.
+	// A call from this service's own job means that a deadline has passed. Other callers request the evaluation, so it
+	// does not wait for values to settle.
 	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId(), callout.Event{Named: caller.Caller != ownName})
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (s *Server) EvaluateReports(
 	return &calloutv1.EvaluateReportsResponse{Reports: statusesOf(results)}, nil
 }
 
-// SetUnconfirmedValues stores the rerun values of a report without confirmation.
+// SetUnconfirmedValues stores the unconfirmed rerun values of a report.
 func (s *Server) SetUnconfirmedValues(
 	ctx context.Context, in *calloutv1.SetUnconfirmedValuesRequest,
 ) (*calloutv1.SetUnconfirmedValuesResponse, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 )
 
-// FuzzAListOfIDsIsReadExactly checks that an accepted list gives each of its numbers once, and no other.
+// FuzzAListOfIDsIsReadExactly checks that an accepted list yields exactly its numbers, each once.
 func FuzzAListOfIDsIsReadExactly(f *testing.F) {
 	for _, text := range []string{"7001,7002", "7001,7001", "", ",", "0", "-1", "1,", "99999999999999999999", "٣"} {
 		f.Add(text)

@@ -26,7 +26,7 @@ type Entry struct {
 	At       time.Time
 }
 
-// Record is a completed callout. The names are those at the time of the call, empty if unknown.
+// Record is a completed callout. Its names are those at the time of the call; unknown ones are empty.
 type Record struct {
 	ID, ReportID    int64
 	BillID          *int64
@@ -44,11 +44,11 @@ type Record struct {
 
 // Store reads the history.
 type Store interface {
-	// Logs returns the newest entries of category 648 (critical callouts) about the reports, oldest first, at most most.
-	// If doctorID is not 0, it returns only entries about bills that were the doctor's at that time.
+	// Logs returns the newest entries of category 648 (critical callouts) about the reports, at most most, oldest first.
+	// If doctorID is not 0, only entries about bills assigned to the doctor at that time are returned.
 	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int) ([]Entry, error)
-	// Latest returns the last callout of each report by report id. If doctorID is not 0, it returns only callouts on bills
-	// that were the doctor's at that time.
+	// Latest returns the last callout of each report by report id. If doctorID is not 0, only callouts on bills assigned
+	// to the doctor at that time are returned.
 	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64) (map[int64]Record, error)
 }
 
@@ -90,7 +90,7 @@ func (u *UseCase) Latest(
 	return records, nil
 }
 
-// CheckIDs rejects an empty list, more than MaxIDs ids, and numbers that are not positive.
+// CheckIDs returns an error for an empty list, more than MaxIDs ids, or ids that are not positive.
 func CheckIDs(name string, ids []int64) error {
 	if len(ids) == 0 {
 		return apperr.InvalidField(name, name+" is empty: give 1 to 500 report ids")
@@ -111,7 +111,7 @@ func ParseIDs(name, text string) ([]int64, error) {
 	if text == "" {
 		return nil, CheckIDs(name, nil)
 	}
-	const longest = 18 // number of digits that always fit into an int64
+	const longest = 18 // any number with this many digits fits into int64
 	var ids []int64
 	for part := range strings.SplitSeq(text, ",") {
 		if len(ids) >= MaxIDs {

@@ -1,5 +1,5 @@
-// Package live streams the worklist to open boards: the whole list and the figures at first and after each change, so
-// that a board never has to merge changes.
+// Package live streams the worklist to open boards. It sends the whole list and the figures at first and after each
+// change, so that boards never merge changes.
 package live
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// lookEvery is the interval of checks without a signal. Signals may be lost, deadlines pass without one, and other
-	// services change reports.
+	// lookEvery is the interval of checks without a signal: signals may be lost, deadlines pass, and other services change
+	// reports.
 	lookEvery = 15 * time.Second
 	// rest is the minimum time between two checks, so that a burst of results is sent as one change.
 	rest = 250 * time.Millisecond
@@ -23,7 +23,7 @@ const (
 
 // Signals reports that the worklist of a laboratory may have changed.
 type Signals interface {
-	// Listen returns a channel that receives a value after every change until stop is called.
+	// Listen returns a channel that receives a value after each change until stop is called.
 	Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error)
 }
 
@@ -34,14 +34,14 @@ type Worklist interface {
 	Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Summary, error)
 }
 
-// Reader is one open board. An error of its methods ends the stream.
+// Reader is one open board. An error from a method ends the stream.
 type Reader interface {
 	// Admitted is called once, before the other methods, when the board is connected.
 	Admitted() error
 	Open(o worklist.Open) error
 	Summary(s worklist.Summary) error
-	// Alive is called after 15 seconds without a change. A board that receives nothing for longer shows that it is
-	// disconnected.
+	// Alive is called after 15 seconds without a change. A board that receives nothing for longer displays a lost
+	// connection.
 	Alive() error
 }
 
@@ -50,7 +50,7 @@ type Deps struct {
 	Worklist Worklist
 	Signals  Signals
 	Gauge    livefeed.Gauge
-	// MaxAge is when a stream ends, so that the login is checked again when the reader reconnects.
+	// MaxAge is the maximum age of a stream. The reader then reconnects, and the login is checked again.
 	MaxAge time.Duration
 }
 
@@ -82,8 +82,8 @@ var _ livefeed.Stream = (*stream)(nil)
 
 func (s *stream) Begin(context.Context) error { return s.out.Admitted() }
 
-// Look sends changes or, after an interval without any, Alive. After a change it returns the time until another check,
-// because the figures sent with a change may be older than the change.
+// Look sends changes or, after an interval without any, Alive. After a change it returns the time until the next check,
+// because the figures sent with the change may already be outdated.
 func (s *stream) Look(ctx context.Context, idle bool) (again time.Duration, err error) {
 	changed, err := s.send(ctx)
 	switch {
@@ -97,7 +97,7 @@ func (s *stream) Look(ctx context.Context, idle bool) (again time.Duration, err 
 	return 0, nil
 }
 
-// send sends the parts that differ from the last state sent. The list comes first, so that the figures do not count
+// send sends the parts that differ from the last state sent. The list comes first, so that the figures never count
 // results that the board does not show yet.
 func (s *stream) send(ctx context.Context) (changed bool, err error) {
 	open, err := s.worklist.Open(ctx, s.scope, s.sees)
@@ -118,7 +118,7 @@ func (s *stream) send(ctx context.Context) (changed bool, err error) {
 	return true, s.out.Summary(summary)
 }
 
-// same reports whether two lists are equal, ignoring the time at which they were read.
+// same reports whether two lists are equal except for their time.
 func same(a, b worklist.Open) bool {
 	return a.LimitReached == b.LimitReached && a.Elsewhere == b.Elsewhere && a.Off == b.Off && equal(a.Items, b.Items) &&
 		equal(a.Unclear, b.Unclear) && equal(a.Corrected, b.Corrected) && equal(a.Unconfirmed, b.Unconfirmed)

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// fixture is the reader of a board, in the virtual time of a synctest bubble.
+// fixture is a board's reader in a synctest bubble.
 type fixture struct {
 	t      *testing.T
 	signal chan struct{}
@@ -92,7 +92,7 @@ func (b *fixture) say(format string, args ...any) error {
 	return nil
 }
 
-// want compares the events since its previous call.
+// want compares the events since the previous call of want.
 func (b *fixture) want(said ...string) {
 	b.t.Helper()
 	synctest.Wait()
@@ -135,7 +135,7 @@ func TestABoardGetsChangesOfItsDepartmentsOnly(t *testing.T) {
 		b.add(2, 5)
 		b.signal <- struct{}{}
 		time.Sleep(time.Second)
-		b.want("of 2") // the laboratory's figures changed, the list did not
+		b.want("of 2") // only the laboratory's figures changed, not the list
 		time.Sleep(3 * time.Second)
 		b.add(3, 4) // without a signal
 		time.Sleep(15 * time.Second)
@@ -162,7 +162,7 @@ func TestManySignalsMakeFewChecks(t *testing.T) {
 		b := newFixture(t)
 		ended := b.watch()
 		b.want("0 wait", "of 0")
-		for range 1000 { // within a second
+		for range 1000 { // all within one second
 			select {
 			case b.signal <- struct{}{}:
 			default:

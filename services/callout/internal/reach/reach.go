@@ -1,5 +1,5 @@
-// Package reach stores whether notices reach the devices of a laboratory. Once they do again, it announces the results
-// whose notices did not arrive.
+// Package reach stores whether notices reach the devices of a laboratory. When they do again, results with undelivered
+// notices are announced again.
 package reach
 
 import (
@@ -14,20 +14,20 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// Reasons why notices reach no device.
+// Reasons why notices do not reach any device.
 const (
 	Unavailable = "unavailable" // the notification service is not configured or does not accept notices
-	TypeOff     = "type_off"    // the laboratory has switched this type of notification off
-	Waits       = "push_waits"  // no push provider is configured, so the notification service keeps the push messages
+	TypeOff     = "type_off"    // the laboratory has switched off this type of notification
+	Waits       = "push_waits"  // no push provider is configured; the notification service keeps the push messages
 )
 
-// Lab is a laboratory whose devices notices do not reach.
+// Lab is a laboratory whose devices are not reached by notices.
 type Lab struct {
 	ID     int64
 	Reason string
 }
 
-// Missed is a notice that reached no device. Log is set if the notification service did not store it either.
+// Missed is a notice that did not reach any device. Log is set if the notification service did not store it either.
 type Missed struct {
 	ReportID int64
 	Key      string
@@ -37,14 +37,14 @@ type Missed struct {
 // Store keeps the reach of laboratories.
 type Store interface {
 	Unreached(ctx context.Context) ([]Lab, error)
-	// SetReach stores why notices cannot be sent, and since when. An empty reason means that they can.
+	// SetReach stores why notices cannot be sent and since when. An empty reason means that they can be sent.
 	SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error
-	// Silenced returns waiting reports with a notice that reached no device.
+	// Silenced returns waiting reports with a notice that did not reach any device.
 	Silenced(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	MarkSilenced(ctx context.Context, scope authn.LabScope, m Missed) error
 }
 
-// Ledgers reads ledgers.
+// Ledgers reads the statements about reports.
 type Ledgers interface {
 	// Said returns the ledger of a report and its open wait, which is nil if the report does not wait.
 	Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error)
@@ -52,14 +52,13 @@ type Ledgers interface {
 	EscalatedOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
 }
 
-// Client queries the notification service.
+// Client is the client of the notification service.
 type Client interface {
-	// Reach returns the reason why notices of critical results reach no device of the laboratory; it is empty if they
-	// reach one.
+	// Reach returns why notices of critical results do not reach any device of the laboratory; empty if they reach one.
 	Reach(ctx context.Context, scope authn.LabScope) (reason string, err error)
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
@@ -83,15 +82,15 @@ type Deps struct {
 	Clock     clock.Clock
 }
 
-// UseCase keeps the reach of laboratories.
+// UseCase tracks whether notices reach laboratories.
 type UseCase struct{ d Deps }
 
 // New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// RunOnce queries the reach of each laboratory that notices did not reach. If notices reach devices again, or at least
-// the inboxes, the results whose notices did not arrive are announced again. A failed query changes nothing and is
-// repeated by the next run.
+// RunOnce queries the reach of each laboratory that notices did not reach. If notices reach devices or at least the
+// inboxes again, results with undelivered notices are announced again. A failed query changes nothing and is repeated
+// in the next run.
 func (u *UseCase) RunOnce(ctx context.Context) error {
 	labs, err := u.d.Store.Unreached(ctx)
 	for _, lab := range labs {
@@ -107,7 +106,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	}
 	reason, err := u.d.Client.Reach(ctx, scope)
 	if err != nil || reason != "" && reason == lab.Reason {
-		return nil // unknown, or the reason that the board shows already
+		return nil // unknown, or the reason is already on the board
 	}
 	defer u.d.Signals.Changed(ctx, scope)
 	if reason != "" && lab.Reason != TypeOff {
@@ -123,7 +122,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	return u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now())
 }
 
-// Delivered stores the outcome of a notice. reason is why it reached no device, empty if it did.
+// Delivered stores the outcome of a notice. reason is why it reached no device, or empty if it did.
 func (u *UseCase) Delivered(
 	ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time,
 ) error {
@@ -132,7 +131,7 @@ func (u *UseCase) Delivered(
 	}
 	u.d.Signals.Changed(ctx, scope)
 	if reason == Unavailable || reason == Waits {
-		return nil // the message waits and is sent later
+		return nil // the message is kept and sent later
 	}
 	missed := Missed{ReportID: m.ReportID, Key: m.Key}
 	if reason == TypeOff {
@@ -147,7 +146,7 @@ func (u *UseCase) Delivered(
 	return u.d.Store.MarkSilenced(ctx, scope, missed)
 }
 
-// ToSend reports whether a message is still to be sent. It may have become outdated while it waited in the outbox.
+// ToSend reports whether a message still has to be sent. It may have become outdated in the outbox.
 func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error) {
 	ledger, wait, err := u.d.Ledgers.Said(ctx, scope, m.ReportID)
 	if err != nil {
@@ -166,8 +165,8 @@ func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Me
 	return true, nil
 }
 
-// escalates reports whether an escalation is still to be sent. One escalation is about all reports of the bill that
-// were overdue together, so it is sent if any of them still waits.
+// escalates reports whether an escalation still has to be sent. It covers all reports of the bill that were overdue
+// together, so it is sent if any of them still waits.
 func (u *UseCase) escalates(ctx context.Context, scope authn.LabScope, m callout.Message, itself bool) (bool, error) {
 	if itself {
 		return true, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-// kept records what was stored about a notice, and the signals to others.
+// kept is a fake store that records changes and signals.
 type kept struct {
 	reach.Store
 
@@ -34,7 +34,8 @@ func (k *kept) Changed(context.Context, authn.LabScope) { k.signals++ }
 
 func (k *kept) NoticeOff() { k.off++ }
 
-// A notice that waits is sent later, so announcing its result again would send a second one.
+// TestOnlyANoticeThatIsNeverSentIsMarked checks which outcomes mark a notice as not sent. One that is sent later must
+// not be marked, or its result would be announced twice.
 func TestOnlyANoticeThatIsNeverSentIsMarked(t *testing.T) {
 	t.Parallel()
 	lab, err := authn.Principal{Kind: authn.Service}.Scope(12)

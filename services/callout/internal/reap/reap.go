@@ -18,12 +18,12 @@ import (
 // Config holds the settings of the loop.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
-	// AdoptWithin is the maximum time since the last change of a report that another program set to wait. Older reports
-	// are not adopted.
+	// AdoptWithin is the maximum time since the last change of a report that another program set to wait. Reports
+	// unchanged for longer are not adopted.
 	AdoptWithin time.Duration `env:"ADOPT_WITHIN" envDefault:"720h"`
 }
 
-// Validate rejects settings with which a lost job would not be found within a minute.
+// Validate rejects settings with which a lost job is not found within a minute.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 || c.Interval > time.Minute {
 		return fmt.Errorf(
@@ -37,7 +37,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Item is a report or a bill, by kind of inconsistency, with its laboratory.
+// Item identifies a report or, for Overdue, a bill, with its laboratory.
 type Item struct {
 	LabID int64
 	ID    int64
@@ -52,10 +52,10 @@ type Figures struct {
 
 // Store finds inconsistencies.
 type Store interface {
-	// Lead calls work if this process becomes or is the leader.
+	// Lead calls work if this process is or becomes the leader.
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Find returns at most limit reports of a kind, or bills for Overdue. Reports that another program set to wait are
-	// included only if they changed after changedAfter.
+	// Find returns at most limit reports with an inconsistency of a kind, or bills for Overdue. Reports that another
+	// program set to waiting are included only if they changed after changedAfter.
 	Find(ctx context.Context, kind string, changedAfter time.Time, limit int) ([]Item, error)
 	// Upcoming returns the earliest future deadline of each bill with an id above after, ordered by bill.
 	Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error)
@@ -63,14 +63,14 @@ type Store interface {
 	Figures(ctx context.Context, now time.Time) (Figures, error)
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 	// Due evaluates the overdue reports of a bill, and returns the level of the highest escalation sent.
 	Due(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error)
 }
 
-// Reach checks whether notices can be sent to laboratories that they did not reach.
+// Reach checks whether laboratories can be reached by notices again.
 type Reach interface {
 	RunOnce(ctx context.Context) error
 }
@@ -83,18 +83,18 @@ type Jobs interface {
 // Counters counts repairs and sets the gauges of waiting reports.
 type Counters interface {
 	Reaped(what string, n int)
-	// Waiting sets the gauges of the leader; nil in other processes.
+	// Waiting sets the gauges of the leader; f is nil in other processes.
 	Waiting(f *Figures)
 }
 
-// Kinds of inconsistencies, the labels of the counter.
+// Kinds of inconsistencies, used as labels of the counter.
 const (
 	Unadopted   = "unadopted"   // waiting reports without an episode, and open episodes of reports that do not wait
 	Gone        = "gone"        // reports with an open episode that were dismissed or deleted
-	Overdue     = "overdue"     // bills with a report whose deadline or reminder has passed
+	Overdue     = "overdue"     // bills with a report whose deadline or reminder time has passed
 	Unclear     = "unclear"     // reports with a value that has been unclear for longer than the escalation time
 	Unconfirmed = "unconfirmed" // reports with a rerun value that has been unconfirmed for longer than the escalation time
-	Slow        = "slow"        // reports that are due earlier under the present settings of the laboratory
+	Slow        = "slow"        // reports whose deadline is earlier under the laboratory's present settings
 )
 
 // Kinds returns all kinds of inconsistencies.
@@ -112,7 +112,7 @@ type Deps struct {
 	Counters  Counters
 }
 
-// Reaper is the loop.
+// Reaper finds inconsistencies and repairs them, in a loop.
 type Reaper struct{ d Deps }
 
 // New returns a loop with the dependencies d.
@@ -120,10 +120,10 @@ func New(d Deps) *Reaper { return &Reaper{d} }
 
 const batch = 500
 
-// JobTime is how long after a deadline the job of the task queue may still arrive.
+// JobTime is how long after a deadline the task queue's job may still arrive.
 const JobTime = 5 * time.Second
 
-// RunOnce makes one pass if this process is the leader. An error of one step does not prevent the others.
+// RunOnce makes one pass if this process is the leader. If a step fails, the other steps still run.
 func (r *Reaper) RunOnce(ctx context.Context) error {
 	led := false
 	err := r.d.Store.Lead(ctx, func(ctx context.Context) error {
@@ -140,7 +140,7 @@ func (r *Reaper) RunOnce(ctx context.Context) error {
 	return err
 }
 
-// reports evaluates the reports with one kind of inconsistency.
+// reports evaluates the reports with inconsistencies of a kind.
 func (r *Reaper) reports(ctx context.Context, kind string) error {
 	items, err := r.d.Store.Find(ctx, kind, r.d.Clock.Now().Add(-r.d.Config.AdoptWithin), batch)
 	if err != nil {
@@ -204,7 +204,7 @@ func (r *Reaper) figures(ctx context.Context) error {
 	return err
 }
 
-// byLab calls work once per laboratory, also after an error. It returns all errors.
+// byLab calls work once per laboratory, even after errors, and returns all errors.
 func byLab(items []Item, work func(authn.LabScope, []int64) error) error {
 	labs := map[int64][]int64{}
 	var order []int64

@@ -17,11 +17,11 @@ import (
 
 var errBroken = errors.New("broken")
 
-// broken fails to evaluate reports of laboratory 12, and to create any jobs.
+// broken is a fake that fails to evaluate reports of laboratory 12 and to create jobs.
 type broken struct {
 	*evaluate.UseCase
 
-	asked []int64 // laboratories of the calls
+	asked []int64 // laboratories passed to the calls
 }
 
 func (e *broken) Reports(
@@ -36,7 +36,7 @@ func (e *broken) Reports(
 
 func (*broken) Ensure(context.Context, authn.LabScope, []callout.Deadline) error { return errBroken }
 
-// following is the store of a process that is not the leader.
+// following is the store of a follower: Lead does not call work.
 type following struct{ reap.Store }
 
 func (following) Lead(context.Context, func(context.Context) error) error { return nil }
@@ -48,9 +48,9 @@ func reaper(b *storetest.Fixture, s reap.Store, e reap.Evaluator, j reap.Jobs) *
 	})
 }
 
-// TestAFailureDelaysNoOtherLaboratory: laboratory 12 has a report that cannot be adopted, and the task queue accepts no
-// job. Nevertheless, the report of laboratory 13 is adopted, the overdue potassium of laboratory 12 is escalated, and
-// the figures are set.
+// TestAFailureDelaysNoOtherLaboratory: a report of laboratory 12 cannot be adopted, and the task queue accepts no jobs.
+// The report of laboratory 13 must still be adopted, the overdue potassium of laboratory 12 is escalated, and the
+// figures are set.
 func TestAFailureDelaysNoOtherLaboratory(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -70,7 +70,8 @@ func TestAFailureDelaysNoOtherLaboratory(t *testing.T) {
 	b.Want("adopted in the end", b.Due(storetest.Count), "level 0, due 10:01:00")
 }
 
-// TestOnlyTheLeaderShowsFigures checks that a previous leader resets its figures, because they would be counted twice.
+// TestOnlyTheLeaderShowsFigures checks that a previous leader resets its gauges, because otherwise they would be
+// counted twice.
 func TestOnlyTheLeaderShowsFigures(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)

@@ -12,7 +12,7 @@ import (
 
 // View is the visible part of a bill.
 type View struct {
-	// Reports are sorted by id. They are not dismissed, their sample is collected, and they are pending, attempted, done,
+	// Reports are sorted by id. They are not dismissed, their sample was collected, and they are pending, attempted, done,
 	// or have a suppressed call.
 	Reports []callout.Report
 	Formats callout.Formats
@@ -23,7 +23,7 @@ type View struct {
 
 // Store reads bills.
 type Store interface {
-	// View returns the visible part of a bill. The number of queries does not depend on the size of the bill. It returns
+	// View returns the visible part of a bill. The number of queries is independent of the size of the bill. It returns
 	// callout.ErrNoBill if the laboratory does not have the bill.
 	View(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (View, error)
 }
@@ -34,14 +34,14 @@ type Record struct {
 	Critical []callout.Parameter
 }
 
-// Suppressed is a report whose critical values need no call because of the repeat policy.
+// Suppressed is a report whose critical values need not be called because of the repeat policy.
 type Suppressed struct {
 	Record
 	Reason   string
-	CalledAt time.Time // when the call that makes this one unnecessary was made
+	CalledAt time.Time // when the earlier call was made on which the suppression is based
 }
 
-// Attempt is the newest attempt of a report that is still attempted.
+// Attempt is the newest attempt of a report whose status is attempted.
 type Attempt struct {
 	ReportID int64
 	callout.Record
@@ -51,7 +51,7 @@ type Attempt struct {
 // List is the result of UseCase.List.
 type List struct {
 	Records    []Record
-	Draft      *callout.Draft // the newest attempt; nil: none
+	Draft      *callout.Draft // the newest attempt; nil if there is none
 	Attempts   []Attempt
 	Suppressed []Suppressed
 }
@@ -62,7 +62,7 @@ type UseCase struct{ store Store }
 // New returns a use case that reads from s.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// List judges all reports of the bill and returns those with critical values, and all waiting ones.
+// List judges all reports of the bill and returns the ones that wait or have critical values.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (List, error) {
 	view, err := u.store.View(ctx, scope, billID, v)
 	if err != nil {
@@ -77,7 +77,7 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, 
 			l.Draft = &shown
 		}
 	}
-	for i := range l.Attempts { // an attempt may list reports of other departments, which the user may not see
+	for i := range l.Attempts { // an attempt may include reports of departments that the user may not see
 		l.Attempts[i].ValuesMeta = callout.Only(l.Attempts[i].ValuesMeta, view.Reports)
 	}
 	return l, nil
@@ -103,8 +103,8 @@ func (l *List) add(r *callout.Report, view *View) {
 	}
 }
 
-// draft returns the newest attempt: one of a report that moved here from another bill, or the stored draft of the bill.
-// nil if there is none.
+// draft returns the newest attempt: of a report that moved here from another bill, or the stored draft of the bill. It
+// returns nil if there is none.
 func (l *List) draft(view *View) *callout.Draft {
 	var newest *Attempt
 	for i := range l.Attempts {

@@ -49,8 +49,8 @@ type ToldValue struct {
 	RawValue           string
 }
 
-// writtenWords are words of methods by which no one hears the result, such as "sms". spokenWords take precedence:
-// "WhatsApp call" is spoken.
+// writtenWords are words in names of written methods, such as "sms". spokenWords take precedence: "WhatsApp call" is
+// spoken.
 var (
 	writtenWords = []string{"sms", "email", "mail", "fax", "letter", "app", "portal", "message"}
 	spokenWords  = []string{
@@ -71,7 +71,7 @@ func (c *Callout) spoken() bool {
 	})
 }
 
-// isName reports whether a text has at least two letters of any script.
+// isName reports whether a text contains at least two letters of any script.
 func isName(text string) bool {
 	letters := 0
 	for _, r := range text {
@@ -85,7 +85,7 @@ func isName(text string) bool {
 // heard reports whether the person read the result back.
 func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outcome: c.Outcome}.Heard() }
 
-// Limits of the stored texts, in characters, and of the time.
+// Limits of the stored texts in characters, and of the time.
 const (
 	maxNames     = 20
 	longestName  = 255
@@ -94,7 +94,7 @@ const (
 	completeNeed = " is empty: give at least one, or save a draft with is_draft"
 )
 
-// checked returns the callout with its defaults, or an error that names the first invalid field.
+// checked returns the callout with defaults applied, or an error that names the first invalid field.
 func (c Callout) checked(now time.Time) (Callout, error) {
 	if err := history.CheckIDs("lab_report_ids", c.ReportIDs); err != nil {
 		return c, err
@@ -170,7 +170,7 @@ func (c *Callout) checkOutcome() error {
 	return nil
 }
 
-// withTime parses notified_at. A completed callout without it is taken to have happened now.
+// withTime parses notified_at. For a completed callout without it, the present time is used.
 func (c Callout) withTime(now time.Time) (Callout, error) {
 	at := now
 	if c.NotifiedAt == "" {
@@ -190,7 +190,7 @@ func (c Callout) withTime(now time.Time) (Callout, error) {
 		}
 	}
 	c.NotifiedAt, c.toldAt = at.UTC().Format(time.RFC3339), at
-	if at.After(now) { // within the tolerance: the caller's clock is ahead
+	if at.After(now) { // the caller's clock is slightly ahead
 		c.toldAt = now
 	}
 	return c, nil
@@ -208,7 +208,8 @@ func (c Callout) meta(by Performer, tests []int64) callout.Meta {
 	}
 }
 
-// entry returns the history entry of the callout. The API documents method and recipients for all entries.
+// entry returns the history entry of the callout. According to the API document, every entry has a method and
+// recipients.
 func (c *Callout) entry(d *callout.Decision, by Performer) callout.Log {
 	return callout.Log{By: by.Actor, Text: c.says(d), Meta: logMeta{
 		IsDraft: d.Recorded.Kind == callout.Attempt, Method: strings.Join(c.Methods, ", "),
@@ -232,14 +233,14 @@ func (c *Callout) says(d *callout.Decision) string {
 	return "Critical callout attempted: no one read it back"
 }
 
-// notOnBill is the error for a report of the callout that is not on its bill.
+// notOnBill is the error for a callout about a report that is not on its bill.
 type notOnBill struct{ reportID int64 }
 
 var _ error = (*notOnBill)(nil)
 
 func (n *notOnBill) Error() string { return "a report is not on the bill" }
 
-// errBillChanged returns the error for a page that was open while the bill was split or a split was undone.
+// errBillChanged returns the error for a page that was opened before the bill was split or merged.
 func errBillChanged(reportID, billID int64) error {
 	return apperr.Newf(apperr.Conflict, billChanged,
 		"Report %d moved to bill %d (its id) by a split; nothing was saved, save the callout for that bill", reportID, billID).

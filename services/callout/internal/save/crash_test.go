@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// world returns a fixture with a bill that has a waiting report and a draft, and with a report whose critical value was
-// not evaluated.
+// world returns a fixture whose bill has a draft, a waiting report, and a report with a critical value that has not
+// been evaluated.
 func world(t *testing.T, db *sql.DB) *storetest.Fixture {
 	t.Helper()
 	b := storetest.Over(t, db, storetest.NewClock())
@@ -31,8 +31,8 @@ func record(b *storetest.Fixture, c save.Callout) error {
 	return b.Record(c)
 }
 
-// TestADeathBeforeAnyStatementChangesNothing aborts every operation before each of its statements, and with a lost
-// response to the commit. Repeating the operation then ends in the same state as without an abort.
+// TestADeathBeforeAnyStatementChangesNothing aborts every operation before each of its statements, and loses the
+// response to the commit. It checks that repeating the operation leads to the same state as an undisturbed run.
 func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 	t.Parallel()
 	operations := map[string]func(*storetest.Fixture) error{
@@ -68,7 +68,7 @@ func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 				}
 				err := operation(b)
 				if got == after && apperr.Is(err, apperr.Conflict) {
-					return // it was saved and acknowledged
+					return // the callout was saved and acknowledged
 				}
 				if err != nil {
 					t.Fatalf("%v: repeating it returns %v, want success", c, err)
@@ -81,7 +81,7 @@ func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 	}
 }
 
-// state returns the content of the tables, without ids and times.
+// state returns the content of the tables without ids and times.
 func state(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	text := ""

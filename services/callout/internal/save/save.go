@@ -19,20 +19,20 @@ import (
 
 // Store locks bills.
 type Store interface {
-	// ChangeBill locks those of the reports that are on the bill and visible, loads their facts, calls decide and writes
-	// the decisions, all in one transaction. It returns callout.ErrNoBill if the laboratory does not have the bill.
+	// ChangeBill locks the given reports that are on the bill and visible, loads their facts, calls decide and writes the
+	// decisions, all in one transaction. It returns callout.ErrNoBill if the laboratory does not have the bill.
 	ChangeBill(
 		ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 		decide func([]callout.Facts) ([]callout.Decision, error),
 	) ([]callout.Decision, error)
-	// MovedTo returns the present bill of a visible report that was on the given bill, if it is another bill of the same
-	// patient and order; otherwise 0.
+	// MovedTo returns the present bill of a visible report that was on the given bill, if it is now another bill of the
+	// same patient and order; otherwise 0.
 	MovedTo(
 		ctx context.Context, scope authn.LabScope, billID, reportID int64, v callout.Visibility,
 	) (newBillID int64, err error)
 }
 
-// Counters counts saved callouts.
+// Counters counts recorded callouts and attempts.
 type Counters interface {
 	Saved(draft bool, reports int)
 }
@@ -53,7 +53,7 @@ type UseCase struct{ d Deps }
 func New(d Deps) *UseCase { return &UseCase{d} }
 
 // Save records the callout or the attempt and returns the status of the reports afterwards. A spoken callout that was
-// not read back is recorded as an attempt, unless the laboratory's settings do not require read-back.
+// not read back is recorded as an attempt if the laboratory's settings require read-back.
 func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, c Callout) (callout.Status, error) {
 	c, err := c.checked(u.d.Clock.Now())
 	if err != nil {
@@ -76,8 +76,8 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	return callout.Done, nil
 }
 
-// explained replaces the error about a report that is not on the bill: if a split moved the report, the error names its
-// new bill.
+// explained replaces the error about a report that is not on the bill: if a split moved the report, the new error names
+// its present bill.
 func (u *UseCase) explained(
 	ctx context.Context, scope authn.LabScope, by Performer, billID int64, refusal error,
 ) error {
@@ -95,7 +95,7 @@ func (u *UseCase) explained(
 	return errBillChanged(missing.reportID, moved)
 }
 
-// decide decides about all reports of the callout. If the callout is refused for one report, it is refused for all.
+// decide decides about all reports of the callout. If the callout is refused for one report, it is refused as a whole.
 func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]callout.Decision, error) {
 	for _, id := range c.ReportIDs {
 		if !slices.ContainsFunc(facts, func(f callout.Facts) bool { return f.Report.ID == id }) {
@@ -154,7 +154,7 @@ func (c *Callout) refusal(refused map[callout.Refusal][]int64, facts []callout.F
 }
 
 // complete adds the CriticalCallout rows and the history entries to the decisions. A call has a row per report. An
-// attempt has one row for all its reports, the draft of the bill.
+// attempt has one row for all its reports: the draft of the bill.
 func (c *Callout) complete(decisions []callout.Decision, by Performer) error {
 	drafted, tests := callout.Snapshots{}, []int64{}
 	for i := range decisions {
@@ -195,7 +195,7 @@ func snapshot(d *callout.Decision) callout.Snapshot {
 func (c *Callout) record(d *callout.Decision, by Performer, s callout.Snapshots, m callout.Meta) error {
 	values, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("encode values: %T", s) // without err, which may quote a value
+		return fmt.Errorf("encode values: %T", s) // err is omitted, because it may quote a value
 	}
 	meta, err := json.Marshal(m)
 	if err != nil {
@@ -212,8 +212,8 @@ func (c *Callout) record(d *callout.Decision, by Performer, s callout.Snapshots,
 	return nil
 }
 
-// logMeta is the documented meta of an entry of category 648 (critical callouts), with the fields that accreditation
-// requires.
+// logMeta is the documented meta of an entry of category 648 (critical callouts), extended by the fields required for
+// accreditation.
 type logMeta struct {
 	IsDraft        bool            `json:"is_draft"`
 	Method         string          `json:"method"`

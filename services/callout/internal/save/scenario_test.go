@@ -25,8 +25,8 @@ func reason(err error) string {
 	return ""
 }
 
-// TestACallWithoutReadBackIsAnAttempt checks that it is recorded, that escalations continue, and that the next call
-// ends the wait.
+// TestACallWithoutReadBackIsAnAttempt checks that such a call is recorded as an attempt, that escalations continue, and
+// that the next call ends the wait.
 func TestACallWithoutReadBackIsAnAttempt(t *testing.T) {
 	b := pending(t)
 	no := false
@@ -48,7 +48,7 @@ func TestALaboratoryMayAllowCallsWithoutReadBack(t *testing.T) {
 	b.Want("state", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 }
 
-// TestAMessageNeedsNoReadBack covers an e-mail, which cannot be read back.
+// TestAMessageNeedsNoReadBack checks that an e-mail counts as a call, although it cannot be read back.
 func TestAMessageNeedsNoReadBack(t *testing.T) {
 	b := pending(t)
 	status, err := b.Save.Save(t.Context(), storetest.Lab(t, 12), storetest.Asha, save.Callout{
@@ -58,7 +58,8 @@ func TestAMessageNeedsNoReadBack(t *testing.T) {
 	b.Want("state", status, callout.Done)
 }
 
-// TestTheMinutesAreMeasuredToTheCall: the call was made after 5 minutes and recorded after 45.
+// TestTheMinutesAreMeasuredToTheCall records a call after 45 minutes that was made after 5. The summary must count 5
+// minutes.
 func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b := pending(t)
 	b.Clock.Advance(45 * time.Minute)
@@ -70,7 +71,7 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 }
 
 // TestACallOfOtherValuesIsRefused: the page shows a potassium of 7.1. During the call, the sodium of the same report
-// turns critical. The callout states the told values, so it is rejected until the sodium was told, too.
+// becomes critical. The callout lists the stated values, so it must be rejected until it includes the sodium.
 func TestACallOfOtherValuesIsRefused(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -94,7 +95,7 @@ func TestACallOfOtherValuesIsRefused(t *testing.T) {
 }
 
 // TestACallAboutAWithdrawnResultCanBeRecorded: a person heard 7.1 without read-back, then the value was corrected. No
-// report waits, so the call about the correction is recorded with force.
+// report waits any more, so the call about the correction must be recorded with Force.
 func TestACallAboutAWithdrawnResultCanBeRecorded(t *testing.T) {
 	b := pending(t)
 	no := false

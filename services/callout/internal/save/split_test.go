@@ -31,8 +31,8 @@ func split(b *storetest.Fixture) {
 	b.MoveToBill(storetest.Potassium, storetest.SecondBill)
 }
 
-// TestAnAttemptMovesWithItsReport: a person was called twice, then the bill was split. The call on the new bill ends
-// the attempts on both bills.
+// TestAnAttemptMovesWithItsReport splits a bill after an attempt. The attempt must be shown on the new bill, and the
+// call there must end it on both bills.
 func TestAnAttemptMovesWithItsReport(t *testing.T) {
 	b := pending(t)
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, Draft: true, Comment: "rang twice"}))
@@ -45,7 +45,8 @@ func TestAnAttemptMovesWithItsReport(t *testing.T) {
 	b.Want("the old bill, merged", attempted(b, storetest.Bill), "nothing, stored: 0")
 }
 
-// TestAnAttemptThatStaysIsKept: the attempt was about both reports of the bill. One of them moved and was called.
+// TestAnAttemptThatStaysIsKept makes an attempt about both reports of a bill, then moves one report and calls it. The
+// attempt about the other one must stay.
 func TestAnAttemptThatStaysIsKept(t *testing.T) {
 	b := pending(t)
 	b.SetValue(storetest.Count, 1, "5.0")
@@ -58,7 +59,8 @@ func TestAnAttemptThatStaysIsKept(t *testing.T) {
 	b.Want("the new bill", attempted(b, storetest.SecondBill), "nothing, stored: 1")
 }
 
-// TestACalloutOnTheOldBillNamesTheNewOne: the dialog was open while the bill was split.
+// TestACalloutOnTheOldBillNamesTheNewOne records a callout with the bill that the report had before a split. The error
+// must name the new bill.
 func TestACalloutOnTheOldBillNamesTheNewOne(t *testing.T) {
 	b := pending(t)
 	onOld := save.Callout{ReportIDs: []int64{storetest.Potassium}}

@@ -30,7 +30,7 @@ const (
 	maxHours       = 7 * 24
 )
 
-// check rejects values that would silence escalations or flood the laboratory.
+// check returns an error for settings that would suppress escalations or flood the laboratory with them.
 func (o Own) check() error {
 	for _, n := range []struct {
 		name        string
@@ -50,7 +50,7 @@ func (o Own) check() error {
 	return nil
 }
 
-// Locked changes the settings of a laboratory whose row is locked.
+// Locked changes a laboratory's settings while holding the lock on their row.
 type Locked interface {
 	Own() Own
 	Save(ctx context.Context, o Own) error
@@ -69,12 +69,12 @@ type Store interface {
 	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
 
-// UseCase reads and writes settings. Users who are not administrators need permission.
+// UseCase reads and writes settings. Users who are not administrators need a permission.
 type UseCase struct {
 	store      Store
 	evaluator  Evaluator
@@ -82,8 +82,8 @@ type UseCase struct {
 	permission string
 }
 
-// New returns a use case. permission is the permission with which users who are not administrators may change settings;
-// empty: none.
+// New returns a use case. permission is the name of the permission that lets other users than administrators change
+// settings; empty: none.
 func New(s Store, e Evaluator, c clock.Clock, permission string) *UseCase {
 	return &UseCase{s, e, c, permission}
 }

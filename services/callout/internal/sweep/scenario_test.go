@@ -18,7 +18,7 @@ import (
 
 var config = sweep.Config{Interval: time.Minute, Settled: 3 * time.Minute, Lookback: time.Hour}
 
-// evaluator fails to evaluate one report.
+// evaluator is a fake that fails for one report.
 type evaluator struct {
 	sweep.Evaluator
 	broken int64
@@ -50,7 +50,8 @@ func sweeper(t *testing.T) (*storetest.Fixture, *evaluator, func() *sweep.Sweepe
 	return b, e, func() *sweep.Sweeper { return sweep.New(config, found, found, e, b.Clock, b.Count) }
 }
 
-// TestChangesDuringAnOutageAreFound: the core saved a critical value on Friday, just after the service stopped.
+// TestChangesDuringAnOutageAreFound stores a critical value while no process runs, for 64 hours. The first pass
+// afterwards must find it.
 func TestChangesDuringAnOutageAreFound(t *testing.T) {
 	b, _, process := sweeper(t)
 	b.Clock.Advance(5 * time.Minute)
@@ -61,7 +62,8 @@ func TestChangesDuringAnOutageAreFound(t *testing.T) {
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
 }
 
-// TestAReportThatFailsDelaysNoOther checks that the report is retried in every pass for a week.
+// TestAReportThatFailsDelaysNoOther checks that a report that cannot be evaluated is retried in every pass for a week
+// and does not delay other reports.
 func TestAReportThatFailsDelaysNoOther(t *testing.T) {
 	b, e, process := sweeper(t)
 	e.broken = storetest.Potassium

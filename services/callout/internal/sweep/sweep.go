@@ -1,5 +1,5 @@
-// Package sweep runs the loop that evaluates reports whose inputs changed without a request to evaluate them. Because
-// of it, a missing request delays a critical result by minutes only.
+// Package sweep runs the loop that evaluates reports whose inputs changed without a request to evaluate them. It limits
+// the delay after a lost request to a few minutes.
 package sweep
 
 import (
@@ -16,14 +16,14 @@ import (
 // Config holds the settings of the loop.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"1m"`
-	// Settled is the minimum age of a change. Until then, the request to evaluate the report may still arrive.
+	// Settled is the minimum age of a change. A younger change may still be followed by a request to evaluate the report.
 	Settled time.Duration `env:"SETTLED" envDefault:"3m"`
-	// Lookback is how far a pass overlaps with the previous one. The overlap is needed because a change carries the time
-	// at which it is made, but becomes visible only when its transaction ends.
+	// Lookback is how far a pass overlaps with the previous one. A change has the time at which it was made, but becomes
+	// visible only when its transaction commits.
 	Lookback time.Duration `env:"LOOKBACK" envDefault:"1h"`
 }
 
-// Validate rejects settings with which the loop would miss changes.
+// Validate rejects settings with which the loop could miss changes.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 || c.Settled <= 0 || c.Lookback <= c.Settled+c.Interval {
 		return errors.New("SWEEP_INTERVAL and SWEEP_SETTLED must be above zero, and SWEEP_LOOKBACK longer than both together")
@@ -31,13 +31,13 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Report is a report that was not evaluated with its present inputs.
+// Report is a report that has not been evaluated with its present inputs.
 type Report struct {
 	LabID, ID int64
 	ChangedAt time.Time
 }
 
-// Input is an input of evaluations without a time of change: the time zone of a laboratory, or the ranges of a test.
+// Input is an input of evaluations that has no update time: the time zone of a laboratory, or the ranges of a test.
 type Input struct {
 	Kind   string
 	ID     int64
@@ -53,8 +53,8 @@ const (
 // Inputs finds inputs that changed since the last evaluations.
 type Inputs interface {
 	ChangedInputs(ctx context.Context) ([]Input, error)
-	// OfInput returns reports that depend on an input and that changed since a time or wait. They have ids above after and
-	// are ordered by id.
+	// OfInput returns reports that depend on an input and that wait or changed after since. They are ordered by id, and
+	// their ids are above after.
 	OfInput(ctx context.Context, i Input, since time.Time, after int64, limit int) ([]Report, error)
 	SaveInput(ctx context.Context, i Input) error
 }
@@ -62,19 +62,19 @@ type Inputs interface {
 // Store finds reports to evaluate.
 type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Unjudged returns the reports whose row changed before until and was not evaluated since. They are ordered by time of
-	// change and id, and begin behind the report after.
+	// Unjudged returns the reports whose row changed before until and that were not evaluated since. They are ordered by
+	// time of change and id, and follow the report after.
 	Unjudged(ctx context.Context, after Report, until time.Time, limit int) ([]Report, error)
-	// Changed returns reports with an id above after, ordered by id, whose values, patient or bill changed in the window
-	// and that were evaluated with the previous state. A change of the patient counts only for reports that changed since
-	// recent.
+	// Changed returns reports whose values, patient or bill changed in the window and that were evaluated with the
+	// previous state. They are ordered by id, and their ids are above after. A change of the patient counts only for
+	// reports that changed since recent.
 	Changed(ctx context.Context, from, until, recent time.Time, after int64, limit int) ([]Report, error)
 	// SweptUntil returns the time up to which all changes were evaluated; zero before the first pass.
 	SweptUntil(ctx context.Context) (time.Time, error)
 	SaveSweptUntil(ctx context.Context, until time.Time) error
 }
 
-// Evaluator evaluates reports.
+// Evaluator evaluates reports. *evaluate.UseCase is one.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
@@ -84,7 +84,7 @@ type Counters interface {
 	Swept(reports int)
 }
 
-// Sweeper evaluates reports whose inputs changed. RunOnce makes one pass.
+// Sweeper evaluates reports whose inputs changed.
 type Sweeper struct {
 	config    Config
 	store     Store
@@ -103,15 +103,16 @@ const (
 	batch = 500
 	// firstLookback is how far the first pass of a new deployment looks back.
 	firstLookback = 24 * time.Hour
-	// recently is the maximum age of the last change of a report that is evaluated again when its patient's birth date or
-	// sex changes.
+	// recently is the maximum time since the last change of a report for a new evaluation after a change of its patient's
+	// birth date or sex.
 	recently = 30 * 24 * time.Hour
-	// maxLookback is how long a report that cannot be evaluated keeps SweptUntil from advancing.
+	// maxLookback is how long a report that cannot be evaluated may keep SweptUntil from advancing.
 	maxLookback = 7 * 24 * time.Hour
 )
 
 // RunOnce makes one pass if this process is the leader. The time up to which changes were evaluated is stored, so that
-// changes made while no process ran are found. It does not advance past the first report that could not be evaluated.
+// changes made while no process ran are found. That time does not advance past the first report that could not be
+// evaluated.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.store.Lead(ctx, func(ctx context.Context) error {
 		swept, err := s.store.SweptUntil(ctx)
@@ -141,8 +142,8 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 	})
 }
 
-// pass evaluates the reports whose row changed in the window. It returns the time of change of the first report that
-// could not be evaluated; zero if all could.
+// pass evaluates the reports whose row changed in the window. It returns when the first report that could not be
+// evaluated was changed; zero if there is none.
 func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed time.Time, failed error) {
 	for after := (Report{ChangedAt: from}); ; {
 		reports, err := s.store.Unjudged(ctx, after, until, batch)
@@ -186,7 +187,7 @@ func (s *Sweeper) configured(ctx context.Context, since time.Time) error {
 	return failed
 }
 
-// pages evaluates reports page by page until read returns none.
+// pages reads and evaluates reports page by page until a page is empty.
 func (s *Sweeper) pages(ctx context.Context, read func(after int64) ([]Report, error)) (failed error) {
 	for after := int64(0); ; {
 		reports, err := read(after)

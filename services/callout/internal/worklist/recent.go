@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// RecentFor is the maximum age of the figures of a board.
+	// RecentFor is the maximum age of the figures on a board.
 	RecentFor = 2 * time.Second
-	// maxRecent is the maximum number of cached summaries. A full cache is emptied.
+	// maxRecent is the maximum number of cached summaries. When it is reached, the cache is emptied.
 	maxRecent = 10_000
 )
 
-// recentKey identifies users of a laboratory who see the same figures.
+// recentKey identifies users of a laboratory with the same figures.
 type recentKey struct {
 	labID int64
 	sees  string

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// TestOpenBoardsShareTheirFigures checks that boards share figures for two seconds, per laboratory and per doctor with
-// own bills.
+// TestOpenBoardsShareTheirFigures checks that the boards of a laboratory share figures for two seconds. Doctors who see
+// only their own bills have figures of their own.
 func TestOpenBoardsShareTheirFigures(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)

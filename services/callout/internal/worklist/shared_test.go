@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// counting is a store with one list and slow reads, which it counts.
+// counting is a fake store with one list. Its reads are slow and counted.
 type counting struct {
 	worklist.Store
 	lists atomic.Int64
@@ -42,8 +42,8 @@ func (*counting) State(context.Context, authn.LabScope, callout.Visibility) (wor
 	return worklist.State{Zone: time.UTC}, nil
 }
 
-// TestFiftyBoardsShareTwoReads checks that no board gets a list older than its request, and that boards with different
-// visibility do not share.
+// TestFiftyBoardsShareTwoReads checks that fifty boards cause two reads, that no board gets a list older than its
+// request, and that boards with different visibility do not share reads.
 func TestFiftyBoardsShareTwoReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/claim"
 )
 
-// Most is the maximum number of listed open callouts.
+// Most is the maximum number of listed waiting reports.
 const Most = 500
 
 // Item is a report that waits for a callout. Unknown names are empty.
@@ -29,16 +29,16 @@ type Item struct {
 	Organization string
 	Referral     string
 	DetectedAt   time.Time
-	DueAt        time.Time // zero: no escalation follows
+	DueAt        time.Time // time of the next escalation; zero: none follows
 	Level        int
-	RemindAt     time.Time // the next reminder after the last escalation; zero without one
-	NoticesOff   bool      // a notice about the report reached no device
+	RemindAt     time.Time // time of the next reminder after the last escalation; zero: none
+	NoticesOff   bool      // a notice about the report did not reach any device
 	Critical     []callout.Parameter
 	Wait         *callout.Episode
-	Claim        claim.Claim // the zero Claim when no one is calling
+	Claim        claim.Claim // the zero Claim if no one is calling
 }
 
-// Unclear is a report with values that cannot be compared with their critical limits.
+// Unclear is a report with values that are not comparable with their critical limits.
 type Unclear struct {
 	Report    callout.Report
 	LabBillID int64
@@ -56,7 +56,7 @@ type Corrected struct {
 	Referral                    string
 	Was                         []callout.Parameter // the values as communicated
 	ToldAt                      time.Time           // when the audience was notified of the correction
-	CalledAt                    time.Time           // the last callout after ToldAt; zero without one
+	CalledAt                    time.Time           // time of the last callout after ToldAt; zero if there is none
 	Persons                     []string            // the persons who heard the value
 	Sent                        bool                // false while the notice could not be sent
 }
@@ -67,13 +67,13 @@ const (
 	MaxCorrected    = 100
 )
 
-// UnclearWithin is how long unclear values are listed. MaxUnclear is the maximum number of listed reports.
+// UnclearWithin is how long unclear values are listed. MaxUnclear is the maximum number of reports in the list.
 const (
 	UnclearWithin = 72 * time.Hour
 	MaxUnclear    = 100
 )
 
-// Unconfirmed is a report with critical rerun values that are not confirmed.
+// Unconfirmed is a report with unconfirmed critical rerun values.
 type Unconfirmed struct {
 	Report     callout.Report
 	LabBillID  int64
@@ -85,7 +85,7 @@ type Unconfirmed struct {
 // MaxUnconfirmed is the maximum number of listed reports with unconfirmed values.
 const MaxUnconfirmed = 100
 
-// Off states why notices cannot be sent, and since when.
+// Off states why notices cannot be sent and since when.
 type Off struct {
 	Reason string // empty if they can be sent
 	Since  time.Time
@@ -99,33 +99,33 @@ type Open struct {
 	Unconfirmed  []Unconfirmed
 	Now          time.Time
 	LimitReached bool
-	// UnclearLimit and CorrectedLimit are set when there are more than the lists show.
+	// UnclearLimit and CorrectedLimit are set if a list was cut at its limit.
 	UnclearLimit, CorrectedLimit bool
 	Elsewhere                    int64 // waiting reports in departments that the reader may not see
 	Off                          Off
-	// QuietSince is when the last wait ended; zero while a report waits, or if none ever did.
+	// QuietSince is when the last wait ended; zero while a report waits, or if there was never a wait.
 	QuietSince time.Time
 	Zone       *time.Location // the time zone of the laboratory
 }
 
-// Figures are the counts that a store returns for a window of time.
+// Figures are the counts of a window of time.
 type Figures struct {
 	Open, Overdue int64
 	Elsewhere     int64
-	Called        []time.Duration // time from detection to callout of each called result
+	Called        []time.Duration // for each called result, the time from detection to callout
 	Limit         time.Duration
 }
 
 // Summary holds the figures of a laboratory about its callouts.
 type Summary struct {
 	Open, Overdue, Called, InTime, Elsewhere int64
-	Median, P90                              *float64 // minutes; nil without a callout
+	Median, P90                              *float64 // minutes; nil without callouts
 	Limit                                    time.Duration
 }
 
 // Store reads the worklist.
 type Store interface {
-	// Waiting returns the waiting reports and the formats of their tests. Reports with exhausted escalations are first,
+	// Waiting returns the waiting reports and the formats of their tests. Reports after their last escalation come first,
 	// then the others by deadline.
 	Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) ([]Item, callout.Formats, error)
 	// Unclear returns the reports with an unclear value, the newest first, and the formats of their tests.
@@ -137,19 +137,19 @@ type Store interface {
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
-	// State returns the parts of the worklist that the other methods do not return.
+	// State returns the parts of the worklist that the other methods do not cover.
 	State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (State, error)
-	// Figures counts the results that were detected in [from, to). For a referring doctor, it counts the results of own
-	// bills.
+	// Figures counts the results that were detected in [from, to). For a referring doctor, it counts only results of the
+	// doctor's own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone returns the laboratory's time zone, which defines the days of a summary's window.
 	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
 }
 
-// State holds the parts of a worklist that are not lists of reports by deadline.
+// State holds the parts of a worklist other than the lists sorted by deadline.
 type State struct {
-	Unconfirmed []Unconfirmed // already judged; critical values only
-	LastClosed  time.Time     // newest end among the waits that began last; zero without any
+	Unconfirmed []Unconfirmed // already judged; only critical values
+	LastClosed  time.Time     // when the last of the newest waits ended; zero if there are none
 	Elsewhere   int64
 	Off         Off
 	Zone        *time.Location
@@ -160,19 +160,19 @@ type UseCase struct {
 	store  Store
 	clock  clock.Clock
 	recent recentSummaries
-	// lists and summaries coalesce reads. A change wakes all boards of a laboratory at once, and boards of equal
-	// visibility share one read of the list, which has hundreds of reports with their values.
+	// lists and summaries coalesce concurrent reads. A change wakes all boards of a laboratory at once. Boards with the
+	// same visibility share one read, because a list has hundreds of reports with their values.
 	lists     coalesce.Reads[sameList, struct{}, Open]
 	summaries coalesce.Reads[sameSummary, struct{}, Summary]
 }
 
-// sameList identifies users who see the same list.
+// sameList identifies users with the same list.
 type sameList struct {
 	labID int64
 	sees  string
 }
 
-// sameSummary identifies users who see the same figures of a window.
+// sameSummary identifies users with the same figures of a window.
 type sameSummary struct {
 	sameList
 	from, to string
@@ -182,7 +182,7 @@ type sameSummary struct {
 func New(s Store, c clock.Clock) *UseCase { return &UseCase{store: s, clock: c} }
 
 // Open returns the visible waiting reports. A report whose values are no longer critical stays in the list until it is
-// evaluated. Callers share the result and must not change it.
+// evaluated. The result is shared and must not be changed.
 func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
 	same := sameList{scope.LabID(), fmt.Sprint(v)}
 	return u.lists.Do(ctx, same, struct{}{}, func(ctx context.Context, _ []struct{}) (Open, error) {
@@ -234,8 +234,8 @@ func (u *UseCase) unclear(ctx context.Context, scope authn.LabScope, v callout.V
 // defaultWindow is the window of a summary if the request has no from.
 const defaultWindow = 30 * 24 * time.Hour
 
-// Summary counts the results detected between from and to, which are in ISO 8601 or empty. A date in to includes the
-// whole day.
+// Summary counts the results detected between from and to, which are ISO 8601 or empty. If to is a date, the whole day
+// is included.
 func (u *UseCase) Summary(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string,
 ) (Summary, error) {
@@ -264,8 +264,8 @@ func (u *UseCase) summary(
 	return summarize(f), nil
 }
 
-// Recent returns the summary of the last 30 days. It is at most RecentFor old, and open boards of equal visibility
-// share it.
+// Recent returns the summary of the last 30 days. It is at most RecentFor old and shared by boards with the same
+// visibility.
 func (u *UseCase) Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Summary, error) {
 	key, now := recentKey{scope.LabID(), fmt.Sprint(v)}, u.clock.Now()
 	if s, ok := u.recent.find(key, now); ok {
@@ -290,7 +290,7 @@ func summarize(f Figures) Summary {
 	return s
 }
 
-// quantile returns the smallest value that is at least as large as percent of the sorted values, in minutes with one
+// quantile returns the smallest element that is at least as large as percent of the sorted values, in minutes with one
 // decimal.
 func quantile(sorted []time.Duration, percent int) *float64 {
 	if len(sorted) == 0 {

@@ -1,5 +1,4 @@
-// Command cdc runs the consumer of change capture, which keeps user_meta and the search index in step with the
-// database.
+// Command cdc runs the change capture consumer, which keeps user_meta and the search index in step with the database.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/app"
 )
 
-// version is set by the build.
+// version is set at build time.
 var version = "dev"
 
 func main() {

@@ -25,18 +25,18 @@ import (
 // Name is the service's name in logs, tokens and the version table of its migrations.
 const Name = "cdc"
 
-// Serve runs the service until ctx ends. Logs go to logs.
+// Serve runs the service until ctx ends. It logs to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	p := service.Process{
 		Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg,
-		OwnHealth: true, // the API document gives the consumer's health paths
+		OwnHealth: true, // the API document defines the consumer's health paths
 	}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error {
 		return (&builder{Service: s, cfg: cfg}).build()
 	})
 }
 
-// builder starts the parts of the service and holds what they share.
+// builder starts the parts of the service and holds their shared dependencies.
 type builder struct {
 	*service.Service
 	cfg Config
@@ -92,10 +92,10 @@ func (b *builder) serve() error {
 	return nil
 }
 
-// phaseTimeout is shorter than the timeout of a probe.
+// phaseTimeout is shorter than a probe's timeout.
 const phaseTimeout = time.Second
 
-// phase returns the phase for the health page, "unknown" when the database does not respond.
+// phase returns the phase for the health page, or "unknown" if the database does not respond.
 func (b *builder) phase(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 	defer cancel()

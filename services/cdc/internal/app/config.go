@@ -20,7 +20,7 @@ import (
 	elasticstore "github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 )
 
-// Prefix of the service's variables.
+// Prefix is the prefix of the service's environment variables.
 const Prefix = "CDC_"
 
 // Default ports.
@@ -29,7 +29,8 @@ const (
 	defaultHealthPort = 8080
 )
 
-// applyAtStart is the value of CONNECTORS_APPLY that makes the service write the connectors' configurations.
+// applyAtStart is the value of CONNECTORS_APPLY with which the service applies the connectors' configurations when it
+// starts.
 const applyAtStart = "start"
 
 // Config holds all settings of the service.
@@ -45,22 +46,23 @@ type Config struct {
 	Purge   purge.Config           `envPrefix:"PURGE_"`
 	Connect ConnectConfig
 
-	// PhaseOverride forces the phase, running or migration, instead of detecting it from the column full_name.
+	// PhaseOverride sets the phase (running or migration), which is otherwise detected from the column full_name.
 	PhaseOverride string `env:"PHASE_OVERRIDE"`
-	// ReconcileEvery is the pause of the continuous reconciliation between two laboratories; 0 turns it off.
+	// ReconcileEvery is the pause between two laboratories in the continuous reconciliation; 0 turns it off.
 	ReconcileEvery time.Duration `env:"RECONCILE_EVERY" envDefault:"1m"`
 }
 
-// ConnectConfig holds the addresses of the connector runtime, and how the connectors reach their database and brokers.
+// ConnectConfig holds the addresses of the connector runtime, and how the connectors reach the database and the
+// brokers.
 type ConnectConfig struct {
-	URLs []string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"` // addresses of the workers' REST API
-	// Apply is start (the service writes both configurations when it starts) or never (another tool does).
+	URLs []string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"` // addresses of the workers' REST APIs
+	// Apply is start (the service applies both configurations at startup) or never (another tool applies them).
 	Apply    string        `env:"CONNECTORS_APPLY" envDefault:"start"`
 	DBHost   string        `env:"CONNECTOR_DB_HOST"` // default: CDC_DB_HOST
 	DBPort   int           `env:"CONNECTOR_DB_PORT"` // default: CDC_DB_PORT
 	User     string        `env:"CONNECTOR_DB_USER" envDefault:"cdc_connector"`
 	Password config.Secret `env:"CONNECTOR_DB_PASSWORD"`
-	// Brokers are the addresses as the connector runtime sees them; default: CDC_KAFKA_BROKERS.
+	// Brokers are the broker addresses as seen from the connector runtime; default: CDC_KAFKA_BROKERS.
 	Brokers string `env:"CONNECTOR_KAFKA_BROKERS"`
 	// Heartbeat is the interval of each connector's heartbeats.
 	Heartbeat time.Duration `env:"CONNECTOR_HEARTBEAT" envDefault:"2s"`
@@ -85,7 +87,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, nil
 }
 
-// Validate rejects settings whose effect would only be noticed once records were lost or late.
+// Validate rejects settings that would silently lose or delay records.
 func (c *Config) Validate() error {
 	var problems []error
 	if c.PhaseOverride != "" && c.PhaseOverride != "running" && c.PhaseOverride != "migration" {

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 )
 
-// gauges reads the consumer's state at each collection, once for all of its metrics.
+// gauges reads the consumer's state once per collection, for all metrics.
 type gauges struct {
 	group   *broker.Group
 	status  *consume.Status
@@ -22,10 +22,10 @@ type gauges struct {
 
 var _ prometheus.Collector = (*gauges)(nil)
 
-// Describe sends nothing, because the series change with the partitions assigned to this process.
+// Describe sends nothing, because the series depend on the partitions assigned to this process.
 func (g *gauges) Describe(chan<- *prometheus.Desc) {}
 
-// upWindow is the maximum age of the last fetch of a consumer that counts as up.
+// upWindow is the maximum age of the last fetch for the consumer to count as up.
 const upWindow = 30 * time.Second
 
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
@@ -51,7 +51,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		g.status.Paused().Seconds())
 }
 
-// partitions sends the lag of each partition. It returns their sum and the number of paused partitions.
+// partitions sends the lag of each partition. It returns the total lag and the number of paused partitions.
 func (g *gauges) partitions(to chan<- prometheus.Metric) (lag int64, paused int) {
 	desc := prometheus.NewDesc("cdc_partition_lag", "Unprocessed records of a partition.",
 		[]string{"topic", "partition"}, nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 )
 
-// Errors that give the verb a non-zero exit code when differences remain.
+// Errors that set a non-zero exit code when differences remain.
 var (
 	errDiffers = errors.New("sources, user_meta and the index do not agree; --repair fixes them")
 	errMending = errors.New(
@@ -60,7 +60,7 @@ func verdict(o reconcile.Options, total reconcile.Total) error {
 	}
 }
 
-// rebuildWorkers is the number of laboratories that are filled concurrently.
+// rebuildWorkers is the number of laboratories that a rebuild fills concurrently.
 const rebuildWorkers = 2
 
 func rebuildVerb(out io.Writer) cli.Verb {

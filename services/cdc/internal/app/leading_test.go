@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// broken is a runtime with a task that stays failed. It counts dead letters and restarts.
+// broken is a connector runtime with a task that fails after every restart. It counts dead letters and restarts.
 type broken struct{ letters, restarts int }
 
 func (b *broken) Statuses(context.Context) (map[string]connect.Status, error) {
@@ -50,7 +50,8 @@ type ticking struct{ now time.Time }
 
 func (c *ticking) Now() time.Time { return c.now }
 
-// With any number of replicas, a failure is recorded once and restarted at the pace of one supervisor.
+// TestReplicasSuperviseAsOne checks that several replicas record a failure once and restart the task as often as one
+// supervisor would.
 func TestReplicasSuperviseAsOne(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3, 6} {

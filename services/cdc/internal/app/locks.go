@@ -9,7 +9,7 @@ var (
 	rebuildLock   = mysqldb.Lock{Service: Name, Purpose: "rebuild"}
 )
 
-// Locks returns the locks of the service's loops, and of the verb that may run only once at a time.
+// Locks returns the locks of the service's loops and of the verb that must not run twice at the same time.
 func Locks() []mysqldb.Lock {
 	return []mysqldb.Lock{reconcileLock, purgeLock, superviseLock, rebuildLock}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// tables returns the values of the label topic: the tables whose topics are consumed, and other.
+// tables returns the values of the label topic: the tables whose topics are consumed, and "other".
 func tables() []string {
 	return []string{
 		change.UserDetails, change.Billing, change.LabReportRelation, change.UserMeta, change.Heartbeat, "other",

@@ -15,8 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
-// Migrate checks the platform's tables and creates what the pipeline needs: its own tables, the topics, and the index
-// with its alias. It is idempotent and may run in several replicas at once.
+// Migrate checks the platform's tables and creates the pipeline's own tables, the topics, and the index with its alias.
+// It is idempotent and may run in several replicas at once.
 func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	return errors.Join(migrateTables(ctx, cfg, log),
 		broker.EnsureTopics(ctx, cfg.Kafka, cfg.Topics, connectors.Names(), log), migrateIndex(ctx, cfg, log))
@@ -38,7 +38,7 @@ func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("search index: %w", err)
 	}
-	if auto, err := store.AutoCreates(ctx); err == nil && auto { // without the right to read it: skipped
+	if auto, err := store.AutoCreates(ctx); err == nil && auto { // skipped if the setting cannot be read
 		log.Warn(
 			"the cluster makes indexes by itself: a delete while the alias is missing would take its name; set action.auto_create_index to false",
 			"alias", cfg.Index.Alias)

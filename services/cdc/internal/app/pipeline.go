@@ -27,8 +27,7 @@ const (
 	walkEvery = time.Second
 	walkChunk = 500
 	lateEvery = time.Second
-	// freshnessEvery is how often the group's committed offsets are read from the brokers; they are committed once a
-	// second.
+	// freshnessEvery is how often the group's committed offsets are read. The group commits once a second.
 	freshnessEvery = time.Second
 )
 
@@ -36,7 +35,7 @@ func (b *builder) openDatabase() (err error) {
 	if b.db, err = b.Database(b.cfg.DB); err != nil {
 		return err
 	}
-	// The schema version is not checked: with an older schema the service runs in another phase.
+	// The schema version is not checked: with an older schema, the service runs in the migration phase.
 	if err = b.CheckDatabase("relational_database", b.cfg.DB, nil, "user_meta", "cdc_freshness"); err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func (b *builder) syncer() *indexsync.Sink {
 	})
 }
 
-// openConsumer starts the consumer. It is stopped before the stores that it writes to are closed.
+// openConsumer starts the consumer. It stops before the stores it writes to are closed.
 func (b *builder) openConsumer() error {
 	producer := broker.NewProducer(b.cfg.Kafka)
 	b.Close("dead letters", producer.Close)
@@ -108,7 +107,7 @@ func (b *builder) openConsumer() error {
 		Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
 			change.UserMeta: b.syncer(), change.Heartbeat: beats},
 	})
-	host, err := os.Hostname() // in Kubernetes the pod's name
+	host, err := os.Hostname() // in Kubernetes, the pod name
 	if err != nil {
 		return fmt.Errorf("name of this process: %w", err)
 	}
@@ -120,13 +119,13 @@ func (b *builder) openConsumer() error {
 	return nil
 }
 
-// recordsLost starts a full resync when the consumer has to skip records that it never read.
+// recordsLost starts a full resync when the consumer has to skip records that were never read.
 func (b *builder) recordsLost(ctx context.Context) error {
 	b.counters.Lost(broker.GroupID)
 	return b.rows.Restart(ctx)
 }
 
-// watermark returns the part that stores heartbeats once the whole group has committed everything before them.
+// watermark returns the sink that stores a heartbeat once the whole group has committed everything before it.
 func (b *builder) watermark(positions *broker.Positions) *heartbeat.Watermark {
 	topic := b.cfg.Topics.Topic
 	w := heartbeat.NewWatermark(positions, b.rows, b.indexed, map[string][]string{
@@ -137,7 +136,7 @@ func (b *builder) watermark(positions *broker.Positions) *heartbeat.Watermark {
 	return w
 }
 
-// walk gives the phase access to the store, which itself needs the phase.
+// walk gives the phase access to the store. It breaks a cycle, because the store needs the phase.
 type walk struct{ b *builder }
 
 var _ phase.Walk = (*walk)(nil)

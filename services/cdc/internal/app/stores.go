@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// stores are the database and the index that a verb works on.
+// stores are the database and the index used by a verb.
 type stores struct {
 	db     *sql.DB
 	phases *phase.Watch
@@ -67,8 +67,7 @@ var errNotRunning = errors.New(
 		" no index may be made of them: take CDC_PHASE_OVERRIDE away, or run cdc migrate",
 )
 
-// running returns an error unless the phase is running. In other phases rows are incomplete, and no index may be
-// written from them.
+// running returns an error unless the phase is running. In other phases rows are incomplete and must not be indexed.
 func (s *stores) running(ctx context.Context) error {
 	running, err := s.phases.Running(ctx)
 	if err == nil && !running {
@@ -77,13 +76,13 @@ func (s *stores) running(ctx context.Context) error {
 	return err
 }
 
-// reconciler returns a Reconciler of rows with the index target.
+// reconciler returns a Reconciler that compares rows with the index target.
 func (s *stores) reconciler(target string, rows reconcile.Rows) *reconcile.Reconciler {
 	return reconcile.New(reconcile.Deps{Rows: rows, Scope: mysql.Laboratory, Documents: s.index, Users: s.users,
 		Writer: s.writer, Target: target, Config: reconcile.DefaultConfig()})
 }
 
-// lead runs work while it holds the lock, or returns an error when another process does.
+// lead runs work while holding the lock. It returns an error if another process holds it.
 func (s *stores) lead(ctx context.Context, lock mysqldb.Lock, work func(context.Context) error) error {
 	led, err := mysqldb.Lead(ctx, s.db, lock, work)
 	switch {
@@ -101,14 +100,14 @@ func (s *stores) close() {
 	_ = s.db.Close()
 }
 
-// noWalk never starts a full resync: the service does that.
+// noWalk does not start full resyncs, which are started by the service only.
 type noWalk struct{}
 
 var _ phase.Walk = (*noWalk)(nil)
 
 func (noWalk) Restart(context.Context) error { return nil }
 
-// unobserved is an observer without metrics, for verbs.
+// unobserved is an observer for verbs, which have no metrics.
 type unobserved struct{}
 
 var (

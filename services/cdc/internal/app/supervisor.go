@@ -16,7 +16,7 @@ import (
 const (
 	superviseEvery = 2 * time.Second
 	structureEvery = 5 * time.Minute
-	// watchEvery is the longest gap in what a connector captured that can remain unnoticed.
+	// watchEvery bounds the length of an unnoticed gap in a connector's captured changes.
 	watchEvery = 10 * time.Second
 )
 
@@ -61,7 +61,7 @@ func (b *builder) unreadable(ctx context.Context) (list []string, err error) {
 	return list, err
 }
 
-// noteStructure shows on /health which tables the connectors cannot read.
+// noteStructure adds the tables that the connectors cannot read to /health.
 func (b *builder) noteStructure(ctx context.Context) error {
 	all, err := b.rows.UnreadableTables(ctx)
 	if err != nil {
@@ -79,8 +79,8 @@ func (b *builder) noteStructure(ctx context.Context) error {
 	return nil
 }
 
-// superviseBy runs the supervisor in the leading process, which stays the same until it ends, because each process
-// keeps its own record of restarts. The other processes only observe.
+// superviseBy runs the supervisor in the leading process; the others only observe. A leader stays leader until it ends,
+// because the history of restarts is kept in its memory.
 func superviseBy(ctx context.Context, leader *mysqldb.Leader, s *supervise.Supervisor) error {
 	led, err := leader.Run(ctx, s.RunOnce)
 	if led || err != nil {
@@ -89,7 +89,7 @@ func superviseBy(ctx context.Context, leader *mysqldb.Leader, s *supervise.Super
 	return s.Observe(ctx)
 }
 
-// connectors returns a function that makes the configurations of both connectors for the database server in use.
+// connectors returns a function that builds both connectors' configurations for the database server in use.
 func (c Config) connectors(rows *mysql.Store) func(context.Context) (map[string]map[string]string, error) {
 	return func(ctx context.Context) (map[string]map[string]string, error) {
 		server, err := rows.CheckBinlog(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 )
 
-// maxPartitions guards against typing errors: partitions cannot be removed again.
+// maxPartitions protects against typing errors, because partitions cannot be removed.
 const maxPartitions = 120
 
 func topicsVerb(out io.Writer) cli.Verb {

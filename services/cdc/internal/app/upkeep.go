@@ -12,8 +12,8 @@ import (
 
 const (
 	purgeEvery = time.Hour
-	// reconcileShare is the divisor of ReconcileEvery for the time that comparing may take. A sixth is enough to compare
-	// about 2,500 patients per second on average: 10,000 laboratories of 20,000 patients a day.
+	// reconcileShare is the divisor of ReconcileEvery that gives the time for comparing. A sixth allows 2,500 patients per
+	// second on average: 10,000 laboratories of 20,000 patients a day.
 	reconcileShare = 6
 )
 
@@ -40,13 +40,12 @@ func (b *builder) openReconciler() error {
 			Config:    reconcile.DefaultConfig(),
 		}),
 	}
-	// One process leads until it ends, because it remembers which refused patients were reported.
+	// One process stays leader until it ends, because it keeps in memory which refused patients were reported.
 	b.Every("reconciler", b.cfg.ReconcileEvery, b.alone(reconcileLock, loop.RunOnce))
 	return nil
 }
 
-// indexed reports whether the index should equal the rows of user_meta: the migration is over and no full resync is
-// running.
+// indexed reports whether the index should match user_meta: the migration is over and no full resync is running.
 func (b *builder) indexed(ctx context.Context) (bool, error) {
 	if running, err := b.phases.Running(ctx); err != nil || !running {
 		return false, err
@@ -55,7 +54,7 @@ func (b *builder) indexed(ctx context.Context) (bool, error) {
 	return err == nil && !behind, err
 }
 
-// alone returns work for one process: the leader, which stays the same until it ends.
+// alone returns a function that runs work only in the leading process, which stays leader until it ends.
 func (b *builder) alone(lock mysqldb.Lock, work func(context.Context) error) func(context.Context) error {
 	leader := b.leader(lock)
 	return func(ctx context.Context) error {
@@ -73,7 +72,7 @@ func (b *builder) leader(lock mysqldb.Lock) *mysqldb.Leader {
 	return leader
 }
 
-// openPurger starts the loop that deletes stubs once no older event can arrive.
+// openPurger starts the loop that deletes stubs for which no older event can arrive.
 func (b *builder) openPurger() error {
 	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Clock: b.Clock, Observer: b.counters, Config: b.cfg.Purge}
 	b.Every("purge", purgeEvery, b.alone(purgeLock, p.RunOnce))

@@ -38,7 +38,7 @@ func withSettings(run func(context.Context, Config, []string) error) func(contex
 	}
 }
 
-// withStores returns a run function that loads the settings, and opens the stores and closes them at the end.
+// withStores returns a run function that loads the settings, opens the stores, and closes them at the end.
 func withStores(run func(context.Context, Config, *stores) error) func(context.Context, []string) error {
 	return withSettings(func(ctx context.Context, cfg Config, _ []string) error {
 		stores, err := openStores(cfg)
@@ -96,7 +96,7 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 	return fmt.Errorf("%w: unknown action %q", cli.ErrUsage, action)
 }
 
-// structure checks which tables the connectors can read, or makes them read the structure again.
+// structure checks which tables the connectors can read, or makes them read the table structures again.
 func structure(ctx context.Context, cfg Config, action string, out io.Writer) error {
 	stores, err := openStores(cfg)
 	if err != nil {

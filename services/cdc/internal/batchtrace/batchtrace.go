@@ -1,5 +1,5 @@
-// Package batchtrace makes a span for each batch of records, with its partition, offsets and age. The statements and
-// requests of the batch become child spans.
+// Package batchtrace creates a span for each batch of records, with its partition, offsets and age. The batch's
+// statements and requests become child spans.
 package batchtrace
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Tracer makes the spans. A nil Tracer makes none.
+// Tracer creates the spans. A nil Tracer creates none.
 type Tracer struct {
 	tracer trace.Tracer
 	clock  clock.Clock
 }
 
-// New returns a Tracer; nil when tracers is nil.
+// New returns a Tracer, or nil if tracers is nil.
 func New(tracers trace.TracerProvider, c clock.Clock) *Tracer {
 	if tracers == nil {
 		return nil
@@ -29,8 +29,8 @@ func New(tracers trace.TracerProvider, c clock.Clock) *Tracer {
 	return &Tracer{tracers.Tracer("github.com/labplatform/labplatform/services/cdc/internal/batchtrace"), c}
 }
 
-// Batch starts the span of a batch of one partition; end gets whether the batch was finished. Batches of heartbeats
-// have no span, because they come every second.
+// Batch starts the span of a batch of one partition. end finishes it and records whether the batch was finished.
+// Batches of heartbeats have no span, because one arrives every second.
 func (t *Tracer) Batch(ctx context.Context, records []change.Record) (traced context.Context, end func(finished bool)) {
 	first, last := records[0], records[len(records)-1]
 	if t == nil || first.Table() == change.Heartbeat {

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// advices maps errors that do not resolve by themselves to what an operator should do.
+// advices maps permanent errors to advice for the operator.
 var advices = []struct {
 	code   sarama.KError
 	advice string
@@ -26,8 +26,8 @@ var advices = []struct {
 	{sarama.ErrInconsistentGroupProtocol, "stop the older consumers of the group: their strategy differs"},
 }
 
-// Classify returns the fault for an error of the brokers. Errors that an operator has to fix are told apart from
-// temporary ones, such as the restart of a broker or the move of a partition.
+// Classify returns the fault for a broker error. It distinguishes errors that an operator has to fix from temporary
+// ones, such as a broker restart or a partition move.
 func Classify(err error) *outcome.Fault {
 	for _, a := range advices {
 		if errors.Is(err, a.code) {

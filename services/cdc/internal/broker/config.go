@@ -1,5 +1,5 @@
-// Package broker is the pipeline's access to Kafka: client settings, the consumer group, the producer of dead letters,
-// and the topics. It does not interpret the records.
+// Package broker provides access to Kafka: client settings, the consumer group, the producer of dead letters, and the
+// topics. It does not interpret the records.
 package broker
 
 import (
@@ -25,19 +25,20 @@ type Config struct {
 	// Version is the Kafka protocol version, at most that of the brokers.
 	Version string          `env:"KAFKA_VERSION" envDefault:"3.6.0"`
 	TLS     tlsfiles.Client `envPrefix:"KAFKA_"`
-	// User turns SASL on, which requires TLS.
+	// User enables SASL, which requires TLS.
 	User      string        `env:"KAFKA_USER"`
 	Password  config.Secret `env:"KAFKA_PASSWORD"`
 	Mechanism string        `env:"KAFKA_SASL_MECHANISM" envDefault:"PLAIN"`
 
-	// Group must be cdc-unified: another group has no access, and would read all records from the start.
+	// Group must be cdc-unified: any other group has no access and no offsets, so it would read all records from the
+	// start.
 	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
-	// SessionTimeout is how long the brokers wait for a silent member. For that time a replacement on another node gets no
+	// SessionTimeout is how long the brokers wait for a silent member. Until then, a replacement on another node gets no
 	// partitions.
 	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"10s"`
 }
 
-// Validate rejects settings that the brokers would reject later or, worse, accept.
+// Validate rejects settings that the brokers would reject later or wrongly accept.
 func (c *Config) Validate() error {
 	var problems []error
 	if len(c.Brokers) == 0 {
@@ -60,25 +61,25 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Limits of the clients. Fetches are limited in compressed bytes, and JSON is about ten times larger in memory: a claim
-// gets a few hundred records, and all claims together use about 20 MiB. A larger record still arrives, because the
-// broker sends at least one batch.
+// Limits of the clients. Fetches are limited in compressed bytes, and the JSON is about ten times larger in memory. A
+// claim thus gets a few hundred records, and all claims together use about 20 MiB. Larger records still arrive, because
+// the broker sends at least one batch.
 const (
 	fetchBytes      = 64 << 10
 	fetchAllBytes   = 1 << 20
 	requestBytes    = 16 << 20
 	claimBuffer     = 256
 	rebalanceWait   = 60 * time.Second
-	slowestBatch    = 30 * time.Second // sarama then stops fetching a partition; ApplyTimeout is shorter
+	slowestBatch    = 30 * time.Second // after this, sarama stops fetching a partition; must exceed ApplyTimeout
 	heartbeatEvery  = 3 * time.Second
 	commitEvery     = time.Second
 	metadataRefresh = time.Minute
 	dialTimeout     = 5 * time.Second
 	requestTimeout  = 10 * time.Second
-	memberTimeout   = 5 * time.Second // for requests of a group member; see Retry.Max below
+	memberTimeout   = 5 * time.Second // for requests of a group member; see Retry.Max in consumer
 )
 
-// client returns the settings that all kinds of clients share.
+// client returns the settings shared by all clients.
 func (c Config) client(name string) (*sarama.Config, error) {
 	version, err := sarama.ParseKafkaVersion(c.Version)
 	if err != nil {
@@ -89,7 +90,7 @@ func (c Config) client(name string) (*sarama.Config, error) {
 	s.ClientID = name
 	s.Net.DialTimeout, s.Net.ReadTimeout, s.Net.WriteTimeout = dialTimeout, requestTimeout, requestTimeout
 	if secure := c.TLS.Configuration(); secure != nil {
-		// The library uses this configuration for all its connections: rotated files need a restart.
+		// sarama uses this TLS configuration for all connections, so rotated files take effect after a restart.
 		s.Net.TLS.Enable = true
 		if s.Net.TLS.Config, err = secure(); err != nil {
 			return nil, fmt.Errorf("kafka TLS: %w", err)
@@ -118,10 +119,10 @@ func (c Config) admin(name string) (sarama.ClusterAdmin, error) {
 	return admin, nil
 }
 
-// consumerID returns the client id of the group member with that name.
+// consumerID returns the client id of the named group member.
 func consumerID(name string) string { return "cdc-consumer-" + name }
 
-// consumer returns the settings of the group member with that name.
+// consumer returns the settings of the named group member.
 func (c Config) consumer(name string) (*sarama.Config, error) {
 	s, err := c.client(consumerID(name))
 	if err != nil {
@@ -132,18 +133,18 @@ func (c Config) consumer(name string) (*sarama.Config, error) {
 	s.Consumer.Return.Errors = true
 	s.Consumer.Fetch.Default, s.Consumer.Fetch.Max, s.Consumer.Fetch.MaxBytes = fetchBytes, requestBytes, fetchAllBytes
 	s.Consumer.MaxProcessingTime = slowestBatch
-	s.Consumer.Offsets.Initial = sarama.OffsetOldest // a new group starts with the oldest record
+	s.Consumer.Offsets.Initial = sarama.OffsetOldest // a new group starts at the oldest record
 	s.Consumer.Offsets.AutoCommit.Interval = commitEvery
 	s.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{sarama.NewBalanceStrategyCooperativeSticky()}
 	s.Consumer.Group.Rebalance.Timeout = rebalanceWait
-	// The library sends this many more heartbeats to a silent coordinator before it looks for another one.
+	// The number of further heartbeats that sarama sends to an unresponsive coordinator before it looks for another one.
 	s.Metadata.Retry.Max = 1
 	s.Consumer.Group.Session.Timeout, s.Consumer.Group.Heartbeat.Interval = c.SessionTimeout, heartbeatEvery
 	return s, nil
 }
 
-// producer returns the settings of a producer that neither loses nor duplicates records. It partitions as Java clients
-// do, so that a key stays in its partition.
+// producer returns the settings of a producer that neither loses nor duplicates records. It partitions like Java
+// clients, so that all records of a key are in one partition.
 func (c Config) producer() (*sarama.Config, error) {
 	s, err := c.client("cdc-producer")
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// The library sends each heartbeat to the known coordinator until the retries are used up, and waits for each of them.
-// During that time a member does not notice that a partition was taken from it.
+// TestASilentCoordinatorIsLeftWithinASession checks that the retries of a heartbeat take less time than a session.
+// Sarama sends each retry to the known coordinator and waits for the timeout; meanwhile the member does not learn that
+// it has lost a partition.
 func TestASilentCoordinatorIsLeftWithinASession(t *testing.T) {
 	t.Parallel()
 	var cfg Config

@@ -6,14 +6,14 @@ import (
 	"github.com/rcrowley/go-metrics"
 )
 
-// fetchMeter is the name of the library's meter that it marks for each fetch request.
+// fetchMeter is the name of sarama's meter for fetch requests.
 const fetchMeter = "consumer-fetch-rate"
 
-// fetches counts the fetch requests of this process, for which the library has no callback. The library unregisters its
-// meters whenever a connection closes, even an idle one, and other connections then count in a meter that is no longer
-// registered. This registry therefore gives all connections one permanent counter.
+// fetches counts the fetch requests of this process, for which sarama has no callback. Sarama unregisters its meters
+// whenever any connection closes; the other connections then count in an unregistered meter. This registry therefore
+// gives all connections the same permanent counter.
 type fetches struct {
-	metrics.Registry // registers all other metrics
+	metrics.Registry // registry of all other metrics
 	sent             counter
 }
 
@@ -24,7 +24,7 @@ func newFetches() *fetches { return &fetches{Registry: metrics.NewRegistry()} }
 // count returns the number of fetch requests sent.
 func (f *fetches) count() int64 { return f.sent.Count() }
 
-// GetOrRegister returns the counter for fetchMeter, and other metrics as the embedded registry does.
+// GetOrRegister returns the counter for fetchMeter. For other names it calls the embedded registry.
 func (f *fetches) GetOrRegister(name string, metric any) any {
 	if name == fetchMeter {
 		return &f.sent

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// Brokers close idle connections, such as the first one. The library then unregisters the meters of all its
-// connections, but the process still fetches and must not report itself as dead.
+// TestFetchesAreCountedAfterOtherConnectionsClosed closes an idle connection, as brokers do. Sarama then unregisters
+// the meters of all connections, but fetches must still be counted, or the process would report itself as dead.
 func TestFetchesAreCountedAfterOtherConnectionsClosed(t *testing.T) {
 	t.Parallel()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "changes"))

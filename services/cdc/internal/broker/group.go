@@ -19,7 +19,7 @@ import (
 const (
 	rejoinPause = 2 * time.Second
 	samplePause = time.Second
-	// faultMemory is how long a fault is reported after it last occurred: the library repeats failing requests every few
+	// faultMemory is how long a fault is reported after its last occurrence: sarama repeats failing requests every few
 	// seconds.
 	faultMemory = 10 * time.Second
 	// startPatience is how long a member may take to start reading its partitions.
@@ -31,16 +31,15 @@ type Consumer interface {
 	Run(ctx context.Context, claim consume.Claim)
 }
 
-// GroupDeps are the services that a Group uses.
+// GroupDeps are the dependencies of a Group.
 type GroupDeps struct {
 	Config Config
-	// Name identifies the place where this process runs, such as a pod. A restarted process has the same name, and no
-	// other process has it.
+	// Name identifies the place in which this process runs, such as a pod. It is unique and survives restarts.
 	Name     string
 	Topics   []string
 	Consumer Consumer
-	// Lost durably starts a full resync, which makes up for records that are never read because they were deleted or the
-	// group's offsets moved.
+	// Lost durably starts a full resync. It replaces records that are never read because they were deleted or the group's
+	// offsets were moved.
 	Lost      func(context.Context) error
 	Positions *Positions
 	Stamps    Stamps
@@ -53,12 +52,12 @@ type Group struct {
 	GroupDeps
 
 	fetched *fetches
-	jump    bool // the next membership skips lost records; used only by Run
+	jump    bool // the next membership skips lost records; only used by Run
 
 	mu       sync.Mutex
 	member   bool           // guarded by mu
 	since    time.Time      // guarded by mu; time of the last change of member
-	fault    *outcome.Fault // guarded by mu; last error of the membership or of fetching a partition
+	fault    *outcome.Fault // guarded by mu; last error of the membership or of a fetch
 	faultAt  time.Time      // guarded by mu
 	fetches  int64          // guarded by mu
 	lastPoll time.Time      // guarded by mu
@@ -66,12 +65,12 @@ type Group struct {
 	paused   int            // guarded by mu
 }
 
-// NewGroup returns a group that joins in Run.
+// NewGroup returns a group; Run joins it.
 func NewGroup(d GroupDeps) *Group {
 	return &Group{GroupDeps: d, fetched: newFetches(), since: d.Clock.Now(), lastPoll: d.Clock.Now()}
 }
 
-// Run keeps this process in the group until ctx ends, and joins again after errors.
+// Run keeps this process in the group until ctx ends. It joins again after errors.
 func (g *Group) Run(ctx context.Context) error {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
@@ -98,7 +97,7 @@ func (g *Group) Run(ctx context.Context) error {
 	return nil
 }
 
-// makeUp allows the next membership to skip lost records, after the full resync that replaces them was started durably.
+// makeUp starts a full resync. Once that is durable, the next membership may skip the lost records.
 func (g *Group) makeUp(ctx context.Context) error {
 	if err := g.Lost(ctx); err != nil {
 		return err
@@ -109,8 +108,8 @@ func (g *Group) makeUp(ctx context.Context) error {
 	return nil
 }
 
-// join joins the group and returns when the membership ends. lost is true when the next records of a partition no
-// longer exist.
+// join joins the group and returns when the membership ends. lost is true if the next records of a partition no longer
+// exist.
 func (g *Group) join(ctx context.Context) (lost bool, err error) {
 	settings, err := g.Config.consumer(g.Name)
 	if err != nil {
@@ -141,7 +140,7 @@ func (g *Group) join(ctx context.Context) (lost bool, err error) {
 	return lost, err
 }
 
-// failed stores and logs an error of the membership or of fetching a partition.
+// failed stores and logs an error of the membership or of a fetch.
 func (g *Group) failed(err error) {
 	fault := Classify(err)
 	g.mu.Lock()
@@ -158,8 +157,8 @@ func (g *Group) failed(err error) {
 	}
 }
 
-// sameTrouble reports whether two errors have the same cause, so that one log line is enough: a stopped broker affects
-// many partitions of a topic.
+// sameTrouble reports whether two errors have the same cause and need only one log line: a stopped broker affects many
+// partitions of a topic.
 func sameTrouble(a, b error) bool {
 	var first, second *sarama.ConsumerError
 	if errors.As(a, &first) && errors.As(b, &second) {
@@ -172,7 +171,7 @@ func sameTrouble(a, b error) bool {
 func (g *Group) sample(ctx context.Context) {
 	for ctx.Err() == nil {
 		g.mu.Lock()
-		idle := g.member && g.claims == g.paused // nothing to fetch: no partition assigned, or all paused
+		idle := g.member && g.claims == g.paused // nothing to fetch: no partitions are assigned, or all are paused
 		if count := g.fetched.count(); count != g.fetches || idle {
 			g.fetches, g.lastPoll = count, g.Clock.Now()
 		}
@@ -187,7 +186,7 @@ type State struct {
 	Since    time.Time      // time of the last change of Member
 	LastPoll time.Time      // time of the last fetch seen
 	Claims   int            // partitions assigned to this process
-	Fault    *outcome.Fault // fault of the last seconds, or nil
+	Fault    *outcome.Fault // recent fault, or nil
 }
 
 // State returns a snapshot.

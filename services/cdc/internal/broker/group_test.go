@@ -26,7 +26,7 @@ import (
 
 const topic = "lab.lab.userDetails"
 
-// cluster starts a broker in this process, which can simulate faults.
+// cluster starts an in-process Kafka cluster that can simulate faults.
 func cluster(t *testing.T, opts ...kfake.Opt) *kfake.Cluster {
 	t.Helper()
 	c, err := kfake.NewCluster(append([]kfake.Opt{kfake.NumBrokers(3)}, opts...)...)
@@ -41,17 +41,17 @@ func config(brokers []string) broker.Config {
 	return broker.Config{Brokers: brokers, Version: "3.6.0", Group: broker.GroupID, SessionTimeout: 6 * time.Second}
 }
 
-// ledger is a Consumer that takes every record and stores which member had it.
+// ledger is a Consumer that accepts every record and stores the member that received it.
 type ledger struct {
 	mu      sync.Mutex
-	seen    map[string]int    // how often each record arrived
+	seen    map[string]int    // number of arrivals of each record
 	order   map[int32][]int64 // offsets by partition in the order of arrival
 	owners  map[int32]int     // running claims by partition
-	overlap int               // number of times that two claims had the same partition
-	lost    int               // calls of Lost
+	overlap int               // how often two claims had the same partition
+	lost    int               // number of calls of Lost
 	err     error             // result of Lost
 	stamped map[string]bool
-	asked   int // number of reads of a stamp
+	asked   int // number of Stamped calls
 }
 
 func (l *ledger) Stamped(_ context.Context, partition string) (bool, error) {
@@ -126,7 +126,7 @@ func (l *ledger) note(r change.Record) {
 
 func (l *ledger) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.seen) }
 
-// join starts a member; stop ends it and waits for that.
+// join starts a member. stop ends it and waits until it has ended.
 func join(t *testing.T, brokers []string, l *ledger) (*broker.Group, func()) {
 	t.Helper()
 	return joinAs(t, rand.Text(), brokers, l)
@@ -191,8 +191,8 @@ func TestMembersShareThePartitionsAndLoseNothingWhenTheyComeAndGo(t *testing.T) 
 	}
 }
 
-// A crashed process does not leave the group. The next process in the same place does not wait until the session ends;
-// a process in another place does.
+// TestAProcessIsReadForByTheNextOneInItsPlace checks that a process with the name of a crashed one removes its
+// membership, so that all records are read before the session expires.
 func TestAProcessIsReadForByTheNextOneInItsPlace(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, kfake.SeedTopics(6, topic))
@@ -205,7 +205,7 @@ func TestAProcessIsReadForByTheNextOneInItsPlace(t *testing.T) {
 	stop()
 }
 
-// die joins the group, gets the partitions, and then is silent. Its session outlives every test.
+// die joins the group, gets the partitions, and then stops responding. Its session outlasts every test.
 func die(t *testing.T, name string, brokers []string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ClientID("cdc-consumer-"+name))
@@ -294,7 +294,8 @@ func TestWhatAPersonMustMendIsSaid(t *testing.T) {
 	}
 }
 
-// Deleted records that were not read are skipped, but only after the full resync that replaces them was started.
+// TestAGapIsJumpedOverBehindWhatMakesUpForIt checks that deleted, unread records are skipped only after the full resync
+// that replaces them was started.
 func TestAGapIsJumpedOverBehindWhatMakesUpForIt(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, kfake.SeedTopics(1, topic))
@@ -323,7 +324,8 @@ func TestAGapIsJumpedOverBehindWhatMakesUpForIt(t *testing.T) {
 	}
 }
 
-// Another library returns the partition that Java selects for a key.
+// TestKeysGoWhereTheConnectorsPutThem compares the partition of each key with that of a second library, which
+// partitions like Java clients.
 func TestKeysGoWhereTheConnectorsPutThem(t *testing.T) {
 	t.Parallel()
 	c := cluster(t, kfake.SeedTopics(6, topic))

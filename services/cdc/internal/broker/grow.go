@@ -9,7 +9,7 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// Grow increases the number of partitions of every data topic, and reports its steps on out. Keys then move to other
+// Grow increases the number of partitions of every data topic, and prints its steps to out. Keys then move to other
 // partitions, so the changes of a row may be processed out of order. That is harmless, because rows are computed from
 // their sources and documents have versions. Partitions are never removed. It is idempotent.
 func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32, out io.Writer) error {
@@ -35,7 +35,7 @@ func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32,
 			continue
 		}
 		err := admin.CreatePartitions(topic, partitions, nil, false)
-		if errors.Is(err, sarama.ErrInvalidPartitions) { // another process was faster: the topic has at least as many
+		if errors.Is(err, sarama.ErrInvalidPartitions) { // another process created them first: the topic has at least as many
 			fmt.Fprintf(out, "%s: grew a moment ago\n", topic)
 			continue
 		}
@@ -47,7 +47,8 @@ func Grow(ctx context.Context, cfg Config, topics TopicConfig, partitions int32,
 	return nil
 }
 
-// growable returns an error when a topic is missing or has more partitions, before any topic is changed.
+// growable returns an error if a topic is missing or already has more partitions. It is called before any topic is
+// changed.
 func growable(existing map[string]sarama.TopicDetail, topics []string, partitions int32) error {
 	for _, topic := range topics {
 		have, ok := existing[topic]

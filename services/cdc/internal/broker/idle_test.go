@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// linked is a listener of a broker that advertises the link's address.
+// linked is a listener for a broker that advertises the address of the link.
 type linked struct {
 	net.Listener
 	link *netfault.Link
@@ -22,8 +22,8 @@ type linked struct {
 
 func (l linked) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: l.link.Port()} }
 
-// Brokers close connections that are idle for ten minutes (connections.max.idle.ms), and the library notices it only at
-// its next request.
+// TestAClosedIdleConnectionFailsNoRequest closes idle connections, as brokers do after ten minutes
+// (connections.max.idle.ms). The next request, which discovers this, must still succeed.
 func TestAClosedIdleConnectionFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	link, err := netfault.Listen()

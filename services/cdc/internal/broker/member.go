@@ -10,11 +10,11 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 )
 
-// member starts a claim of the Consumer for each assigned partition.
+// member starts a Consumer claim for each assigned partition.
 type member struct {
 	g     *Group
 	group sarama.ConsumerGroup
-	leave func() // ends the membership; the process joins again
+	leave func() // ends the membership, so that the process joins again
 }
 
 var _ sarama.ConsumerGroupHandler = (*member)(nil)
@@ -26,8 +26,8 @@ func (m *member) Setup(session sarama.ConsumerGroupSession) error {
 	return nil
 }
 
-// check leaves the group when assigned partitions are not read some time after joining. No process would show the lag
-// of such partitions.
+// check leaves the group if assigned partitions are not being read some time after joining. Otherwise no process would
+// report their lag.
 func (m *member) check(session sarama.ConsumerGroupSession) {
 	if lifecycle.Pause(session.Context(), startPatience) != nil {
 		return
@@ -57,7 +57,7 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 		return nil
 	}
 	this := map[string][]int32{claim.Topic(): {claim.Partition()}}
-	defer m.group.Resume(this) // the next owner may be this process
+	defer m.group.Resume(this) // this process may also be the next owner
 	m.g.Consumer.Run(ctx, consume.Claim{
 		Topic:     claim.Topic(),
 		Partition: claim.Partition(),
@@ -79,7 +79,7 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 	return nil
 }
 
-// records converts messages to records until the messages or ctx end.
+// records converts messages to records until messages is closed or ctx ends.
 func records(ctx context.Context, messages <-chan *sarama.ConsumerMessage) <-chan change.Record {
 	out := make(chan change.Record)
 	go func() {

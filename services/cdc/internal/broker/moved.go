@@ -16,30 +16,31 @@ import (
 const (
 	// stamp is the metadata of every offset that this service commits. Tools that move or reset offsets do not set it.
 	stamp = "cdc"
-	// noticeWithin is how long a claim waits for the stores that reveal moved offsets. It is well below the rebalance
+	// noticeWithin is how long a claim waits for the stores needed to detect moved offsets. It is well below the rebalance
 	// timeout, because the group waits for the claim.
 	noticeWithin = 20 * time.Second
 )
 
-// Stamps stores the partitions, as table/number, in which the group has committed an offset with the stamp.
+// Stamps stores, as table/number, the partitions in which the group has committed a stamped offset.
 type Stamps interface {
 	Stamped(ctx context.Context, partition string) (bool, error)
 	SetStamped(ctx context.Context, partition string) error
 }
 
-// position is the group's committed offset in a partition; without a commit, the offset of the first record.
+// position is the group's committed offset in a partition or, without a commit, the offset of the first record.
 type position struct {
 	offset  int64
 	stamped bool
 }
 
-// moved reports whether a tool moved or removed the offset. An offset without the stamp is normal in a partition that
-// never had one: it is new, or was committed by a release without stamps.
+// moved reports whether a tool moved or removed the offset. remembered is true if the partition once had a stamped
+// offset; without one, a missing stamp is normal: the partition is new, or a release without stamps committed the
+// offset.
 func (p position) moved(remembered bool) bool { return remembered && !p.stamped }
 
 // notice checks, before the first record of a claim is read, whether a tool moved or removed the offset while no
-// process owned the partition. If so, it starts a full resync. It returns false when the check was not possible: the
-// claim then ends and is repeated, so that a move is not missed while the database is unavailable.
+// process owned the partition. If so, it starts a full resync. It returns false if the check was not possible, such as
+// with an unavailable database; the claim then ends and is repeated, so that no move is missed.
 func (m *member) notice(session sarama.ConsumerGroupSession, topic string, id int32) bool {
 	ctx, cancel := context.WithTimeout(session.Context(), noticeWithin)
 	defer cancel()
@@ -56,8 +57,8 @@ func (m *member) notice(session sarama.ConsumerGroupSession, topic string, id in
 	return false
 }
 
-// noticeOnce makes one check. It may be interrupted anywhere: a moved offset has no stamp until the full resync was
-// started durably, and the partition is remembered only after it has one.
+// noticeOnce makes one check. It can be interrupted at any point: a moved offset gets its stamp only after the full
+// resync was started durably, and the partition is stored only after that.
 func (m *member) noticeOnce(ctx context.Context, session sarama.ConsumerGroupSession, of heartbeat.Partition) error {
 	name := fmt.Sprintf("%s/%d", change.Record{Topic: of.Topic}.Table(), of.ID)
 	remembered, err := m.g.Stamps.Stamped(ctx, name)
@@ -75,7 +76,7 @@ func (m *member) noticeOnce(ctx context.Context, session sarama.ConsumerGroupSes
 		m.g.Log.Error("the offset of a partition was moved or removed; all patients are computed again",
 			"topic", of.Topic, "partition", of.ID)
 	}
-	if !p.stamped { // ResetOffset sets an existing offset, MarkOffset a missing one
+	if !p.stamped { // ResetOffset changes an existing offset, MarkOffset a missing one
 		session.ResetOffset(of.Topic, of.ID, p.offset, stamp)
 		session.MarkOffset(of.Topic, of.ID, p.offset, stamp)
 		session.Commit()

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 )
 
-// tool returns an admin client, as an operator uses one while no process runs.
+// tool returns an admin client, for changes that an operator makes while no process runs.
 func tool(t *testing.T, brokers []string) sarama.ClusterAdmin {
 	t.Helper()
 	settings := sarama.NewConfig()
@@ -25,7 +25,7 @@ func tool(t *testing.T, brokers []string) sarama.ClusterAdmin {
 	return admin
 }
 
-// move sets an offset as kafka-consumer-groups --reset-offsets does.
+// move sets an offset like kafka-consumer-groups --reset-offsets.
 func move(t *testing.T, brokers []string, partition int32, to int64) {
 	t.Helper()
 	coordinator, err := tool(t, brokers).Coordinator(broker.GroupID)
@@ -64,7 +64,7 @@ func TestOffsetsThatSomeoneElseMovedAreNoticedOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, l := oneOfTwo(t)
-			want := 1 // one for each partition
+			want := 1 // one per partition
 			if name == "the whole group" {
 				want = 2
 			}
@@ -81,13 +81,13 @@ func TestOffsetsThatSomeoneElseMovedAreNoticedOnce(t *testing.T) {
 	}
 }
 
-// A process that restarts, dies before it has processed what it fetched, or follows a release without stamps, does not
-// count as a move.
+// TestWhatThisServiceCommittedIsNoMove checks that no move is detected after a restart, after a crash before the
+// fetched records were processed, or after a release without stamps.
 func TestWhatThisServiceCommittedIsNoMove(t *testing.T) {
 	t.Parallel()
 	c, l := oneOfTwo(t)
 	clear(l.stamped)
-	move(t, c.ListenAddrs(), 0, 30) // commits as a release without stamps does
+	move(t, c.ListenAddrs(), 0, 30) // commits like a release without stamps
 	for range 3 {
 		_, stop := join(t, c.ListenAddrs(), l)
 		await.True(t, "the partitions", func() bool { return l.running() == 2 })
@@ -98,7 +98,8 @@ func TestWhatThisServiceCommittedIsNoMove(t *testing.T) {
 	}
 }
 
-// No record after a moved offset is read before the full resync was started: its commit would hide the move.
+// TestAMoveIsNotForgottenWhileTheDatabaseIsUnavailable checks that no record after a moved offset is read before the
+// full resync was started, because its commit would hide the move.
 func TestAMoveIsNotForgottenWhileTheDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	c, l := oneOfTwo(t)
@@ -119,7 +120,7 @@ func TestAMoveIsNotForgottenWhileTheDatabaseIsUnavailable(t *testing.T) {
 	}
 }
 
-// oneOfTwo returns a topic of two partitions. The group has processed 30 of 60 records, all in the first partition.
+// oneOfTwo returns a topic of two partitions. The group has processed 30 of 60 records, all from the first partition.
 func oneOfTwo(t *testing.T) (*kfake.Cluster, *ledger) {
 	t.Helper()
 	c, l := cluster(t, kfake.SeedTopics(1, topic)), newLedger()

@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// Positions reads from the brokers where partitions begin and end, and the offsets that the group has committed. It
-// connects at the first request, and again after a failed one. Safe for concurrent use.
+// Positions reads the first and last offsets of partitions and the group's committed offsets from the brokers. It
+// connects on the first request and after a failed one. It is safe for concurrent use.
 type Positions struct {
 	cfg Config
 
@@ -41,11 +41,11 @@ func (p *Positions) disconnect() error {
 	return admin.Close()
 }
 
-// ask calls question with a connection. After an error the connection is closed.
+// ask calls question with a connection, and closes the connection after an error.
 func (p *Positions) ask(ctx context.Context, question func(sarama.ClusterAdmin) error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := ctx.Err(); err != nil { // ctx may have ended while waiting for mu
+	if err := ctx.Err(); err != nil { // ctx may have ended during the wait for mu
 		return err
 	}
 	if p.admin == nil {
@@ -118,7 +118,7 @@ func (p *Positions) Committed(ctx context.Context, of []heartbeat.Partition) (ma
 	return committed, err
 }
 
-// partitionsOf returns the partitions of topics; a missing topic is an error.
+// partitionsOf returns the partitions of topics. It returns an error if a topic is missing.
 func partitionsOf(admin sarama.ClusterAdmin, topics []string) (map[string][]int32, error) {
 	described, err := admin.DescribeTopics(topics)
 	if err != nil {

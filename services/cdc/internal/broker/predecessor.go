@@ -6,9 +6,9 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// retirePredecessor removes the previous process with this process's name from the consumer group. A container that
-// crashed is restarted under the same name; until the old session expires, Kafka would keep its partitions assigned to
-// the dead process.
+// retirePredecessor removes the previous process with the same name from the consumer group. A crashed container is
+// restarted under the same name, and until the old session expires, its partitions would stay assigned to the dead
+// process.
 func (g *Group) retirePredecessor() error {
 	admin, err := g.Config.admin("cdc-predecessor")
 	if err != nil {
@@ -48,5 +48,5 @@ func (g *Group) retirePredecessor() error {
 	return nil
 }
 
-// leaveVersion is the first version of LeaveGroup in which a client can remove another member.
+// leaveVersion is the first LeaveGroup version in which a client can remove another member.
 const leaveVersion = 4

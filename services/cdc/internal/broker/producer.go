@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Producer writes records durably. It connects at the first write, so that the process starts while brokers are
+// Producer writes records durably. It connects on the first write, so that the process can start while brokers are
 // unavailable.
 type Producer struct {
 	cfg  Config
@@ -23,7 +23,7 @@ func NewProducer(cfg Config) *Producer {
 	return p
 }
 
-// Produce returns once all in-sync replicas have the record. A record without a key goes to any partition.
+// Produce returns after all in-sync replicas have stored the record. A record without a key may go to any partition.
 func (p *Producer) Produce(ctx context.Context, topic string, r change.Record) error {
 	producer, err := p.take(ctx)
 	if err != nil {
@@ -68,7 +68,6 @@ func (p *Producer) take(ctx context.Context) (sarama.SyncProducer, error) {
 	return producer, nil
 }
 
-// Close closes the connection.
 func (p *Producer) Close(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

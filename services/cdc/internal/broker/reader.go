@@ -10,9 +10,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// Read calls visit for every record that the topic has at the start of the call, partition by partition and in order.
-// It does not use a group and commits nothing; later records are not read. total is the maximum number of records:
-// compacted or deleted ones leave gaps.
+// Read calls visit for every record in the topic at the time of the call, partition by partition in order. It uses no
+// group and commits nothing. total is an upper bound of the number of records, because compaction and deletion leave
+// gaps.
 func Read(ctx context.Context, cfg Config, topic string, visit func(r change.Record, total int64) error) error {
 	settings, err := cfg.client("cdc-reader")
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/xdg-go/scram"
 )
 
-// mechanisms maps each SASL mechanism to a function that makes its client; nil for PLAIN, which needs none.
+// mechanisms maps each SASL mechanism to the constructor of its client; nil for PLAIN, which needs none.
 var mechanisms = map[string]func() sarama.SCRAMClient{
 	sarama.SASLTypePlaintext:   nil,
 	sarama.SASLTypeSCRAMSHA256: func() sarama.SCRAMClient { return &scramClient{hash: scram.SHA256} },
 	sarama.SASLTypeSCRAMSHA512: func() sarama.SCRAMClient { return &scramClient{hash: scram.SHA512} },
 }
 
-// scramClient proves a password without sending it, by RFC 5802.
+// scramClient authenticates by SCRAM (RFC 5802), which does not send the password.
 type scramClient struct {
 	hash scram.HashGeneratorFcn
 	*scram.ClientConversation

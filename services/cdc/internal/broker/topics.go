@@ -24,7 +24,7 @@ const (
 	dataPartitions = 6
 	forever        = -time.Millisecond
 	deadLetterKeep = 30 * 24 * time.Hour
-	// maxMessageBytes is large enough for the images of a patient with thousands of bills, before and after the change.
+	// maxMessageBytes is large enough for both row images of a patient with thousands of bills.
 	maxMessageBytes = "10485760"
 )
 
@@ -37,7 +37,7 @@ type TopicConfig struct {
 	Retention   time.Duration `env:"TOPIC_RETENTION" envDefault:"168h"`
 }
 
-// Validate rejects a prefix that no connector could use, and a number of in-sync replicas that no write could reach.
+// Validate rejects a prefix that no connector accepts, and more in-sync replicas than replicas.
 func (c *TopicConfig) Validate() error {
 	var problems []error
 	if server, database, ok := strings.Cut(c.Prefix, "."); !ok || server == "" || database == "" ||
@@ -80,8 +80,8 @@ func (c TopicConfig) Consumed() []string {
 	return topics
 }
 
-// topics returns all topics of the pipeline with their settings. All have the documented number of replicas. Schema
-// history is kept forever in a single partition, because a connector replays it from the start and in order.
+// topics returns all topics of the pipeline with their settings. The number of replicas is the configured one. The
+// schema history is kept forever in a single partition, because a connector replays it from the start and in order.
 func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail {
 	detail := func(partitions int32, keep time.Duration) *sarama.TopicDetail {
 		return &sarama.TopicDetail{
@@ -108,8 +108,8 @@ func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail 
 	return all
 }
 
-// EnsureTopics creates the missing topics. It returns an error, and changes nothing, for a topic with too few
-// partitions, or with several where the order requires one. It may run in several processes at once.
+// EnsureTopics creates the missing topics. If a topic has too few partitions, or several where order requires one, it
+// changes nothing and returns an error. It may run in several processes at once.
 func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connectors []string, log *slog.Logger) error {
 	admin, err := cfg.admin("cdc-migrate")
 	if err != nil {
@@ -138,8 +138,8 @@ func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connector
 	return errors.Join(problems...)
 }
 
-// fits returns an error with advice for a topic that has another number of partitions than it needs. Data topics may
-// have more, because Grow adds partitions.
+// fits returns an error with advice if a topic has a wrong number of partitions. Data topics may have more than needed,
+// because Grow adds partitions.
 func fits(topic string, have, needs int32) error {
 	switch {
 	case have == needs, have > needs && needs == dataPartitions:

@@ -24,7 +24,7 @@ func TestTheTopicsHaveTheDocumentedConstants(t *testing.T) {
 	brokers := kafkatest.Brokers(t)
 	server := strings.TrimSuffix(kafkatest.Prefix(t), ".")
 	topics := broker.TopicConfig{Prefix: server + ".labdb", Replication: 1, MinInSync: 1, Retention: 168 * time.Hour}
-	for range 2 { // the second call finds them
+	for range 2 { // the second call finds the topics
 		if err := broker.EnsureTopics(t.Context(), config(brokers), topics, connectors.Names(), slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestTheTopicsHaveTheDocumentedConstants(t *testing.T) {
 		"labdb.cdc_signal": 1, "schema-history.source-existing": 1, "schema-history.source-projection": 1}
 	var all map[string]sarama.TopicDetail
 	var diff string
-	await.True(t, "every broker knowing the topics", func() bool { // a new topic is not in every response yet
+	await.True(t, "every broker knowing the topics", func() bool { // not every response has it at once
 		if all, err = admin.ListTopics(); err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestATopicWithOtherPartitionsIsRefusedAndLeftAlone(t *testing.T) {
 	if err := admin.CreateTopic(topics.Topic(change.Billing), &sarama.TopicDetail{NumPartitions: 3, ReplicationFactor: 1}, false); err != nil {
 		t.Fatal(err)
 	}
-	await.Nil(t, "the refusal", func() error { // the new topic is not in every list yet
+	await.Nil(t, "the refusal", func() error { // every broker must list the new topic
 		err = broker.EnsureTopics(t.Context(), config(brokers), topics, connectors.Names(), slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), "has 3 partitions, not 6: run cdc topics grow") {
 			return fmt.Errorf("error %w", err)
@@ -102,7 +102,7 @@ func TestTopicsGrowAndNothingIsLost(t *testing.T) {
 		p := broker.NewProducer(config(brokers))
 		defer func() { _ = p.Close(t.Context()) }()
 		for i := from; i < to; i++ {
-			await.Nil(t, "a broker that knows the topic", func() error { // a new topic is not known to every broker yet
+			await.Nil(t, "a broker that knows the topic", func() error { // every broker must know the new topic
 				return p.Produce(t.Context(), topics.Topic(change.Billing), change.Record{Key: fmt.Append(nil, i%20)})
 			})
 		}

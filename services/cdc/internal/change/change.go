@@ -1,6 +1,6 @@
 package change
 
-// Tables whose changes the pipeline processes. Topics and columns are spelled exactly like this.
+// Tables whose changes are processed, spelled as in topics and columns.
 const (
 	UserDetails       = "userDetails"
 	Billing           = "billing"
@@ -13,7 +13,7 @@ const (
 // Op is the operation of an envelope.
 type Op string
 
-// Operations of the API document, and two more of Debezium: truncate and message.
+// Operations of the API document, and Debezium's truncate and message.
 const (
 	Read     Op = "r" // a row of a snapshot
 	Create   Op = "c"
@@ -27,13 +27,13 @@ const (
 type Change struct {
 	Table     string
 	Op        Op
-	Before    []byte // row image, a JSON object; nil when absent or null
-	After     []byte // row image, a JSON object; nil when absent or null
+	Before    []byte // row image, a JSON object; nil if absent or null
+	After     []byte // row image, a JSON object; nil if absent or null
 	Source    Source
-	Tombstone bool // the empty message after a delete; no other field is set then
+	Tombstone bool // the empty message after a delete; all other fields are then empty
 }
 
-// Source is the origin of a change as Debezium reports it. The zero value means that it reported none.
+// Source is the origin of a change as Debezium reports it, or zero if it reports none.
 type Source struct {
 	TsMs     int64  // time of the transaction, epoch milliseconds; whole seconds on MariaDB
 	Snapshot string // "false", "true", "first", "last", "incremental", …

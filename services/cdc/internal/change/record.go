@@ -1,5 +1,5 @@
-// Package change holds the types that travel through the pipeline: messages of the change topics, and the row changes
-// that they contain. It uses no broker and no store.
+// Package change holds the data types of the pipeline: messages of the change topics, and the row changes that they
+// contain. It does not depend on a broker or a store.
 package change
 
 import (
@@ -12,7 +12,7 @@ type Record struct {
 	Topic     string // full name, such as lab.lab.userDetails
 	Partition int32
 	Offset    int64
-	Key       []byte // nil when the message has no key, as for a TRUNCATE
+	Key       []byte // nil if the message has no key, as for a TRUNCATE
 	Value     []byte // nil in a tombstone
 	Headers   []Header
 	Timestamp time.Time // when the connector produced it
@@ -27,7 +27,7 @@ type Header struct {
 // Table returns the table of the record: the last segment of the topic's name.
 func (r Record) Table() string { return r.Topic[strings.LastIndexByte(r.Topic, '.')+1:] }
 
-// Header returns the value of the first header with the given key; empty when there is none.
+// Header returns the value of the first header with the key, or an empty string.
 func (r Record) Header(key string) string {
 	for _, h := range r.Headers {
 		if h.Key == key {

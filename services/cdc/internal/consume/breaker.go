@@ -7,37 +7,37 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// window is the number of a table's last records over which the share of dead letters is computed.
+// window is the number of recent records per table over which the share of dead letters is computed.
 const window = 1000
 
 // breaker stops a table when many of its records become dead letters. The cause is then a changed schema or a defective
-// release, and not single malformed records.
+// release rather than single malformed records.
 type breaker struct {
-	limit int // maximum of dead records in the window; above window: unlimited
+	limit int // maximum number of dead records in the window; above window: unlimited
 
 	mu     sync.Mutex
 	tables map[string]*deaths // guarded by mu
 }
 
-// deaths is a ring of a table's last records: true for a dead one.
+// deaths is a ring of a table's last records; true means dead.
 type deaths struct {
 	ring  [window]bool
 	next  int
 	total int
-	// allowed are the dead records of batches whose dead letters are being written. They count as well, or batches of all
-	// partitions would pass at the same time.
+	// allowed counts dead records whose dead letters are being written. Without them, batches of all partitions would pass
+	// the check at the same time.
 	allowed int
 }
 
 func newBreaker(percent int) *breaker {
 	limit := window + 1
-	if percent < 100 { // 100 percent: never stop
+	if percent < 100 { // 100 percent: never stops
 		limit = window * percent / 100
 	}
 	return &breaker{limit: limit, tables: map[string]*deaths{}}
 }
 
-// allow returns a fault when these results would make too many dead records. When it returns nil, count or takeBack
+// allow returns a fault if these results would exceed the limit of dead records. If it returns nil, count or takeBack
 // must follow.
 func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 	dead := countDead(results)

@@ -11,10 +11,10 @@ import (
 type Claim struct {
 	Topic     string
 	Partition int32
-	Initial   int64 // offset of the first record; negative when only the broker knows it
-	// Records is closed when the partition is taken away. The records that it still has may be processed or not.
+	Initial   int64 // offset of the first record; negative if only the broker can tell
+	// Records is closed when the partition is revoked. Records still in it may be processed or dropped.
 	Records <-chan change.Record
-	// Mark reports that all records before offset are done.
+	// Mark declares that all records before offset are done.
 	Mark func(offset int64)
 	// HighWater returns the offset that the next record of the partition will get.
 	HighWater func() int64
@@ -22,8 +22,8 @@ type Claim struct {
 	Pause, Resume func()
 }
 
-// Run processes the claim until its records or ctx end. Unfinished records stay unmarked and are read again, by this
-// process or another one.
+// Run processes the claim until its records or ctx end. Unfinished records stay unmarked and are delivered again, to
+// this process or another one.
 func (c *Consumer) Run(ctx context.Context, claim Claim) {
 	w := &worker{c: c, claim: claim, state: c.status.open(claim)}
 	defer c.status.close(claim)
@@ -46,12 +46,12 @@ type worker struct {
 	c     *Consumer
 	claim Claim
 	state *partition
-	ahead []change.Record // records fetched during the wait after a fault
+	ahead []change.Record // records received during the wait after a fault
 	ended bool            // Records is closed
 }
 
 // collect returns the next batch: the available records, and further ones that arrive within the linger time. It is
-// empty when there are no more.
+// empty when the claim has ended.
 func (w *worker) collect(ctx context.Context) []change.Record {
 	first, ok := w.next(ctx)
 	if !ok {
@@ -87,7 +87,7 @@ func (w *worker) next(ctx context.Context) (change.Record, bool) {
 	}
 }
 
-// soon returns the next record if it arrives before linger ends; an available record is returned even after that.
+// soon returns the next record if it arrives before linger ends. An available record is returned even after that.
 func (w *worker) soon(linger <-chan time.Time) (change.Record, bool) {
 	if len(w.ahead) > 0 {
 		return w.pop(), true

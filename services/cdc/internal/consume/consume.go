@@ -1,4 +1,4 @@
-// Package consume takes records from claimed partitions to their sinks, in batches, with retries, pauses and dead
+// Package consume passes records of claimed partitions to their sinks, in batches, with retries, pauses and dead
 // letters.
 //
 // A record is marked for commit only after its outcome is durable, in its sink or in the dead-letter topic, and after
@@ -18,20 +18,21 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Sink processes batches of one partition. Results are parallel to the records. After an error nothing of the batch is
+// Sink processes batches of one partition. results[i] belongs to records[i]. After an error, nothing of the batch is
 // marked and the same batch is applied again, so Apply must be idempotent.
 type Sink interface {
 	Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error)
 }
 
-// DeadLetters stores records that can never be processed. Send returns once the letter is durable.
+// DeadLetters stores records that cannot be processed. Send returns after the letter is durable.
 type DeadLetters interface {
 	Send(ctx context.Context, record change.Record, result outcome.Result, attempts int) error
 }
 
-// Observer receives events for metrics. Unknown tables are reported as "other", which bounds the number of series.
+// Observer receives events for metrics. Unknown tables are reported as "other", to limit the number of series.
 type Observer interface {
-	// Consumed counts records once each when they are taken up. Finished follows, or Returned when the claim ends before.
+	// Consumed counts records, each once, when their processing starts. Finished follows, or Returned if the claim ends
+	// first.
 	Consumed(table string, records int)
 	Returned(table string, records int)
 	Finished(ctx context.Context, table string, results []outcome.Result, took time.Duration)
@@ -40,7 +41,7 @@ type Observer interface {
 	DeadLetterFailed()
 }
 
-// Traces starts the span of a batch. end ends it and records whether the batch was finished.
+// Traces starts the span of a batch. end finishes it and records whether the batch was finished.
 type Traces interface {
 	Batch(ctx context.Context, batch []change.Record) (traced context.Context, end func(finished bool))
 }
@@ -50,19 +51,19 @@ type Config struct {
 	BatchRecords int           `env:"BATCH_RECORDS" envDefault:"500"`
 	BatchBytes   int           `env:"BATCH_BYTES" envDefault:"2097152"`
 	Linger       time.Duration `env:"BATCH_LINGER" envDefault:"5ms"`
-	// ApplyTimeout bounds one attempt of a batch. It is well below the rebalance timeout, within which a revoked claim
+	// ApplyTimeout limits one attempt of a batch. It is well below the rebalance timeout, within which a revoked claim
 	// must end.
 	ApplyTimeout time.Duration `env:"APPLY_TIMEOUT" envDefault:"20s"`
 	FirstRetry   time.Duration `env:"FIRST_RETRY" envDefault:"100ms"`
 	MaxRetry     time.Duration `env:"MAX_RETRY" envDefault:"10s"`
-	// InFlightBytes bounds the records in progress in the whole process.
+	// InFlightBytes limits the records in progress in the whole process.
 	InFlightBytes int64 `env:"IN_FLIGHT_BYTES" envDefault:"67108864"`
-	// DeadLetterPercent is the share of dead letters in a table's last 1,000 records above which the table is stopped; 100
-	// never stops it.
+	// DeadLetterPercent is the percentage of dead letters among a table's last 1,000 records above which the table is
+	// stopped; 100: never.
 	DeadLetterPercent int `env:"DEAD_LETTER_LIMIT_PERCENT" envDefault:"50"`
 }
 
-// Validate rejects limits with which no record would be processed.
+// Validate rejects limits with which records could not be processed.
 func (c *Config) Validate() error {
 	if c.BatchRecords < 1 || c.BatchBytes < 1 || c.Linger < 0 || c.ApplyTimeout <= 0 || c.FirstRetry <= 0 ||
 		c.MaxRetry < c.FirstRetry ||
@@ -76,7 +77,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Deps are the services that a Consumer uses. Jitter returns a random number from 0 to 1 (rand.Float64).
+// Deps are the dependencies of a Consumer. Jitter returns a random number from 0 to 1 (rand.Float64).
 type Deps struct {
 	Config      Config
 	Sinks       map[string]Sink // by table; records of other tables are skipped
@@ -96,14 +97,14 @@ type Consumer struct {
 	breaker *breaker
 }
 
-// untraced is used when Deps has no Traces.
+// untraced replaces a nil Deps.Traces.
 type untraced struct{}
 
 func (untraced) Batch(ctx context.Context, _ []change.Record) (context.Context, func(bool)) {
 	return ctx, func(bool) {}
 }
 
-// New returns a consumer without partitions; each Run adds one.
+// New returns a consumer without partitions. Run adds a partition.
 func New(d Deps) *Consumer {
 	if d.Traces == nil {
 		d.Traces = untraced{}
@@ -115,7 +116,7 @@ func New(d Deps) *Consumer {
 // Status returns the state of the claimed partitions.
 func (c *Consumer) Status() *Status { return c.status }
 
-// table returns the record's table for metrics, "other" for an unknown one.
+// table returns the record's table for metrics, or "other" if it is unknown.
 func (c *Consumer) table(record change.Record) string {
 	if _, known := c.d.Sinks[record.Table()]; known {
 		return record.Table()

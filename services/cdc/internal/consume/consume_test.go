@@ -23,7 +23,7 @@ import (
 
 const topic = "lab.lab.userDetails"
 
-// fixture is a consumer of one partition, whose records the test adds.
+// fixture is a consumer of one partition to which the test adds records.
 type fixture struct {
 	*recorder
 	consumer *consume.Consumer
@@ -62,7 +62,7 @@ func (b *fixture) feed(from, to int64) {
 	}
 }
 
-// recorder is the observer, and the claim's side of the broker.
+// recorder is a fake observer and a fake broker for the claim.
 type recorder struct {
 	mu      sync.Mutex
 	marks   []int64
@@ -104,12 +104,12 @@ func (r *recorder) Finished(_ context.Context, _ string, results []outcome.Resul
 
 func (r *recorder) marked() []int64 { r.mu.Lock(); defer r.mu.Unlock(); return slices.Clone(r.marks) }
 
-// scriptedSink returns its faults one after another. After that it accepts everything, with the results that kinds has.
+// scriptedSink returns its faults one by one. After that, it accepts everything with the results in kinds.
 type scriptedSink struct {
 	mu      sync.Mutex
 	faults  []error
 	kinds   func(offset int64) outcome.Kind
-	panicAt int64         // offset of a record that causes a panic; 0: none
+	panicAt int64         // offset of the record that causes a panic; 0: none
 	each    time.Duration // time per record
 	applied [][]int64
 }
@@ -230,7 +230,8 @@ func TestAFaultPausesThePartitionAndMarksNothingUntilItIsOver(t *testing.T) {
 	})
 }
 
-// Ten records take 70 s and an attempt 20 s: without parts the batch would be retried forever.
+// TestABatchThatTakesLongerThanATryIsDoneInParts: ten records take 70 s, but an attempt is limited to 20 s. The batch
+// must be split, or it would be retried forever.
 func TestABatchThatTakesLongerThanATryIsDoneInParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -251,7 +252,7 @@ func TestABatchThatTakesLongerThanATryIsDoneInParts(t *testing.T) {
 	})
 }
 
-// A finished part is not applied again when a later part fails.
+// TestPartsThatAreDoneStayDoneOverAFault checks that a finished part is not applied again if a later part fails.
 func TestPartsThatAreDoneStayDoneOverAFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,7 +287,7 @@ func TestAClaimThatIsTakenAwayDuringAFaultEndsAtOnceAndUnmarked(t *testing.T) {
 		b := newFixture(t, nil)
 		b.sink.faults = slices.Repeat([]error{outcome.Operator(errors.New("no table"), "run cdc migrate")}, 1000)
 		done := b.run(t.Context())
-		b.feed(0, 40) // more than a batch: the rest is received during the wait
+		b.feed(0, 40) // more than a batch, so that some are received during the wait
 		begin := time.Now()
 		close(b.records)
 		<-done
@@ -397,8 +398,8 @@ func TestATopicThatNobodyAskedForIsSkipped(t *testing.T) {
 	})
 }
 
-// Whatever fails, in any order, and whenever the claim ends: every record before the mark was applied or is a dead
-// letter, no later record counts as finished, and the outcomes add up.
+// TestTheMarkNeverOvertakesTheWork runs random faults and random ends of the claim. Every record before the mark must
+// be applied or a dead letter, no later record may count as finished, and the outcomes must add up.
 func TestTheMarkNeverOvertakesTheWork(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(rt *rapid.T) {

@@ -10,9 +10,9 @@ import (
 // operatorRetry is the minimum pause between attempts while a fault waits for an operator.
 const operatorRetry = 10 * time.Second
 
-// waitOut pauses the partition for the backoff of the attempt. Meanwhile it receives the records that were fetched
-// already, at most one fetch and the claim's buffer, so that it notices the end of the claim. It returns false when the
-// claim has ended.
+// waitOut pauses the partition for the backoff of the attempt. Meanwhile it receives the records already fetched (at
+// most one fetch and the claim's buffer), so that it detects the end of the claim. It returns false if the claim has
+// ended.
 func (w *worker) waitOut(ctx context.Context, fault *outcome.Fault, attempt int) bool {
 	if w.state.fail(fault) {
 		w.claim.Pause()
@@ -35,7 +35,8 @@ func (w *worker) waitOut(ctx context.Context, fault *outcome.Fault, attempt int)
 	}
 }
 
-// backoff doubles from FirstRetry to MaxRetry, less up to a fifth, so that partitions do not retry at the same time.
+// backoff doubles from FirstRetry to MaxRetry. Up to a fifth is subtracted at random, so that partitions do not retry
+// at the same time.
 func (w *worker) backoff(fault *outcome.Fault, attempt int) time.Duration {
 	cfg := w.c.d.Config
 	pause := cfg.MaxRetry

@@ -10,12 +10,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// parts is a batch in progress. It begins as one part. After an attempt that timed out the parts are halved, so that a
+// parts is a batch in progress. It starts as one part. After each timeout the size of the parts is halved, so that a
 // batch of patients with very many rows eventually succeeds.
 type parts struct {
 	batch   []change.Record
-	size    int              // records in a part
-	results []outcome.Result // results of the finished parts, which are not applied again
+	size    int              // records per part
+	results []outcome.Result // results of finished parts, which are not applied again
 }
 
 // run applies the remaining parts until all are done or one fails.
@@ -36,7 +36,7 @@ func (p *parts) run(apply func([]change.Record) ([]outcome.Result, error)) ([]ou
 	return p.results, nil
 }
 
-// slowError is an attempt that timed out.
+// slowError is the error of an attempt that timed out.
 type slowError struct {
 	records int
 	limit   time.Duration
@@ -53,7 +53,7 @@ func (e *slowError) Error() string {
 
 func (e *slowError) Unwrap() error { return e.err }
 
-// inTime replaces err by a slowError when the attempt timed out.
+// inTime replaces err by a slowError if the attempt timed out.
 func (c *Consumer) inTime(try context.Context, err error, records int) error {
 	if err == nil || !errors.Is(try.Err(), context.DeadlineExceeded) {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// A partition that is taken away while it waits out a fault still counts as paused, because a counter that decreases
-// looks like a restart.
+// TestThePausedTimeNeverFalls checks that a partition revoked during a fault still counts in the paused time, because a
+// decreasing counter would look like a restart.
 func TestThePausedTimeNeverFalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -19,7 +19,7 @@ func TestThePausedTimeNeverFalls(t *testing.T) {
 		claim := Claim{Topic: "t", Partition: 1}
 		p := s.open(claim)
 		p.fail(outcome.FaultOf(outcome.Retry(errors.New("away"))))
-		time.Sleep(time.Second) // virtual
+		time.Sleep(time.Second) // virtual time
 		before := s.Paused()
 		s.close(claim)
 		if after := s.Paused(); before != time.Second || after != before {

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// finish processes the batch until it is done, and marks it. It returns false when the claim has ended.
+// finish processes the batch until it is done, and marks it. It returns false if the claim has ended.
 func (w *worker) finish(ctx context.Context, batch []change.Record) (finished bool) {
 	c := w.c
 	ctx, end := c.d.Traces.Batch(ctx, batch)
@@ -39,7 +39,7 @@ func (w *worker) finish(ctx context.Context, batch []change.Record) (finished bo
 	return true
 }
 
-// apply retries until the sink has processed the batch. It returns false when the claim ended before.
+// apply retries until the sink has processed the batch. It returns false if the claim ended first.
 func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Result, int, bool) {
 	sink, table := w.c.d.Sinks[batch[0].Table()], w.c.table(batch[0])
 	if sink == nil {
@@ -69,7 +69,7 @@ func (w *worker) apply(ctx context.Context, batch []change.Record) ([]outcome.Re
 	}
 }
 
-// try applies the batch once. When the sink panics, its records are applied one by one, so that only the record that
+// try applies the batch once. If the sink panics, the records are applied one by one, so that only the record that
 // causes the panic becomes a dead letter.
 func (c *Consumer) try(ctx context.Context, sink Sink, batch []change.Record) ([]outcome.Result, error) {
 	results, err := c.once(ctx, sink, batch)
@@ -111,7 +111,7 @@ type panicError struct{ kind string }
 
 func (p *panicError) Error() string { return "the consumer panicked with a " + p.kind }
 
-// deadLetter writes the dead letters of a batch. It returns false when the claim ended before they were durable.
+// deadLetter writes the dead letters of a batch. It returns false if the claim ended before they were durable.
 func (w *worker) deadLetter(ctx context.Context, batch []change.Record, results []outcome.Result, attempts int) bool {
 	w.announce(ctx, batch, results)
 	for i, result := range results {
@@ -136,7 +136,7 @@ func (w *worker) deadLetter(ctx context.Context, batch []change.Record, results 
 	return true
 }
 
-// announce logs the dead records of a batch, one line for each reason.
+// announce logs the dead records of a batch, one line per reason.
 func (w *worker) announce(ctx context.Context, batch []change.Record, results []outcome.Result) {
 	type cause struct{ sink, reason string }
 	deaths := map[cause]int{}

@@ -52,7 +52,7 @@ func (s *Status) close(c Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.partitions[key{c.Topic, c.Partition}]; p != nil && p.fault != nil {
-		s.paused += s.clock.Now().Sub(p.faulted) // the fault lasted until now, even if another process gets the partition
+		s.paused += s.clock.Now().Sub(p.faulted) // count the fault up to now, even if another process gets the partition
 	}
 	delete(s.partitions, key{c.Topic, c.Partition})
 }
@@ -73,7 +73,7 @@ func (p *partition) finished(last change.Record) {
 	p.status.lastSuccess = p.status.clock.Now()
 }
 
-// fail records a fault, and reports whether there was none before or one of another kind.
+// fail records a fault. It reports whether it is new or of another kind than the previous one.
 func (p *partition) fail(f *outcome.Fault) bool {
 	p.status.mu.Lock()
 	defer p.status.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *partition) fail(f *outcome.Fault) bool {
 	return news
 }
 
-// heal ends the fault and returns its duration; false when there was none.
+// heal ends the fault and returns its duration. It returns false if there was none.
 func (p *partition) heal() (time.Duration, bool) {
 	p.status.mu.Lock()
 	defer p.status.mu.Unlock()
@@ -104,7 +104,7 @@ type Partition struct {
 	Partition int32
 	Lag       int64          // unfinished records
 	Busy      time.Duration  // duration of the current batch, faults included; 0 when idle
-	Fault     *outcome.Fault // why it is paused; nil when it is not
+	Fault     *outcome.Fault // cause of the pause; nil if not paused
 }
 
 // Partitions returns the claimed partitions, sorted.
@@ -126,7 +126,7 @@ func (s *Status) Partitions() []Partition {
 	return all
 }
 
-// lag returns the number of unfinished records, 0 before the broker reported an offset.
+// lag returns the number of unfinished records, or 0 until the broker has reported an offset.
 func (p *partition) lag() int64 {
 	if p.next < 0 {
 		return 0

@@ -1,6 +1,6 @@
-// Package deadletter writes dead letters to two topics, about records that cannot be processed and about connector
-// tasks that failed, and replays them. A replay never writes the payload of a letter: it reads the row again, so that
-// no old state returns.
+// Package deadletter writes and replays dead letters about records that cannot be processed, in one topic, and about
+// failed connector tasks, in another. A replay never writes the payload of a letter: it reads the row again, so that no
+// outdated state returns.
 package deadletter
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// Names of headers. The first group is that of the API document; the second is Kafka Connect's, so that its tools can
-// read the letters.
+// Names of headers. The first group is from the API document; the second is Kafka Connect's, so that its tools can read
+// the letters.
 const (
 	HeaderTopic     = "original.topic"
 	HeaderPartition = "original.partition"
@@ -50,12 +50,12 @@ type Letters struct {
 	Clock      clock.Clock
 	Records    string // topic of records that cannot be processed
 	Connectors string // topic of failed connector tasks
-	Group      string // the consumer group, written as the connector's name
+	Group      string // consumer group, written in place of a connector name
 }
 
-// Send writes the record with the reason of its failure. Key, value and headers of the record are kept, also instead of
-// new headers of the same name, so that a letter keeps its first origin. It returns once the letter is durable. After a
-// crash a letter may be written twice.
+// Send writes the record and the reason of its failure. The record's key, value and headers are kept; existing headers
+// win over new ones of the same name, so that a letter keeps its first origin. Send returns after the letter is
+// durable. After a crash, a letter may be written twice.
 func (l *Letters) Send(ctx context.Context, r change.Record, result outcome.Result, attempts int) error {
 	message := "unknown"
 	if result.Err != nil {
@@ -75,8 +75,8 @@ func (l *Letters) Send(ctx context.Context, r change.Record, result outcome.Resu
 	return nil
 }
 
-// Record writes a letter about a failed task of a connector. trace is the error of the connector runtime, offsets the
-// connector's last source offsets as JSON.
+// Record writes a letter about a failed connector task. trace is the runtime's error, offsets the connector's last
+// source offsets as JSON.
 func (l *Letters) Record(ctx context.Context, connector string, task int, trace, offsets string) error {
 	first, _, _ := strings.Cut(trace, "\n")
 	exception, message, _ := strings.Cut(first, ": ")
@@ -99,7 +99,7 @@ func (l *Letters) now() string { return l.Clock.Now().UTC().Format("2006-01-02T1
 
 func text(key, value string) change.Header { return change.Header{Key: key, Value: []byte(value)} }
 
-// merge adds the headers that the record does not have yet.
+// merge returns own with those headers of ours whose names it lacks.
 func merge(own []change.Header, ours ...change.Header) []change.Header {
 	merged := slices.Clone(own)
 	for _, h := range ours {

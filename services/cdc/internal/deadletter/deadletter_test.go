@@ -18,7 +18,7 @@ type fixedClock struct{}
 
 func (fixedClock) Now() time.Time { return time.Date(2026, 11, 21, 9, 30, 0, 5e6, time.UTC) }
 
-// shelf stores produced records by topic.
+// shelf is a fake Producer that stores records by topic.
 type shelf map[string][]change.Record
 
 func (s shelf) Produce(_ context.Context, topic string, r change.Record) error {
@@ -75,7 +75,7 @@ func TestAFailedTaskIsOneLetter(t *testing.T) {
 	}
 }
 
-// rows maps a bill or report to its current patient.
+// rows is a fake Patients. It maps a bill or report to its current patient.
 type rows map[int64]int64
 
 func (r rows) PatientOf(_ context.Context, _ string, id int64) (int64, error) { return r[id], nil }

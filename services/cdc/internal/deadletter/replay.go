@@ -12,22 +12,22 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// ErrUnreadable reports that no row can be found in a letter.
+// ErrUnreadable is the error for a letter that does not identify a row.
 var ErrUnreadable = errors.New("the letter's key names no row")
 
 // Patients finds the patient of a source row.
 type Patients interface {
-	// PatientOf returns the patient to whom a row of billing or labReportRelation belongs, 0 when the row does not exist.
+	// PatientOf returns the patient of a row of billing or labReportRelation, or 0 if the row does not exist.
 	PatientOf(ctx context.Context, table string, rowID int64) (int64, error)
 }
 
-// Recomputer writes the current state of patients, even where it is unchanged. It returns the patients whose row the
-// database rejects, with the errors; the others are written.
+// Recomputer writes the current state of patients, even if it is unchanged. It returns the patients whose row the
+// database rejects, with the errors; the other patients are written.
 type Recomputer interface {
 	RecomputeForced(ctx context.Context, userIDs []int64) (refused map[int64]error, err error)
 }
 
-// Replay processes letters: it reads their rows again and writes the current state of the patients, so that no old
+// Replay processes letters. It reads the rows again and writes the current state of the patients, so that no outdated
 // state returns and a deleted row becomes a deletion.
 type Replay struct {
 	// Read calls visit for all letters; see broker.Read.
@@ -35,19 +35,19 @@ type Replay struct {
 	Patients   Patients
 	Recomputer Recomputer
 	Batch      int  // patients per transaction
-	DryRun     bool // only report, write nothing
+	DryRun     bool // only report, do not write
 }
 
 // Summary counts the results of a replay.
 type Summary struct {
 	Letters    int
 	Patients   int // patients whose row was written
-	Refused    int // patients whose row the database still rejects: correct the sources, then replay again
-	Unreadable int // letters without a recognizable row: check them manually
-	Gone       int // letters about rows that no longer exist and whose patient is unknown: nothing to write
+	Refused    int // patients whose row is still rejected by the database: correct the sources, then replay again
+	Unreadable int // letters that do not identify a row: check them manually
+	Gone       int // letters about deleted rows whose patient is unknown: nothing to write
 }
 
-// Run processes all letters that exist at its start and reports progress on out.
+// Run processes all letters that exist at its start and prints its progress to out.
 func (r *Replay) Run(ctx context.Context, out io.Writer) (Summary, error) {
 	var sum Summary
 	waiting := map[int64]struct{}{}
@@ -135,7 +135,7 @@ func (r *Replay) patients(ctx context.Context, letter change.Record) ([]int64, e
 	return ids, nil
 }
 
-// named returns the patients in the row images of a letter about a source row; none when they cannot be decoded.
+// named returns the patients in the row images of a letter about a source row; none if the images cannot be decoded.
 func named(origin change.Record) []int64 {
 	c, err := envelope.Decode(origin)
 	if err != nil || c.Table == change.UserMeta {

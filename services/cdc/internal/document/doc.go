@@ -10,6 +10,6 @@
 //	2v+1  writes the document on its own route
 //	2v+2  deletes the documents of a deleted row
 //
-// A blank has a lower version than the document of the same rev, because both routes may share a shard. There they are
-// the same document for the server, and a late blank must not replace the document.
+// A blank has a lower version than the document of the same rev, because both routes may lead to the same shard, where
+// they are the same document, and a late blank must not replace it.
 package document

@@ -51,7 +51,8 @@ func TestTheFieldsAreTheColumnsOfUserMeta(t *testing.T) {
 	}
 }
 
-// A change of the golden file requires a new document.Schema, and a rebuild in every installation.
+// TestTheIndexIsTheAgreedOne compares the index definition with the golden file. A change of the file requires a new
+// document.Schema and a rebuild in every installation.
 func TestTheIndexIsTheAgreedOne(t *testing.T) {
 	t.Parallel()
 	body := document.Index(document.Settings{Shards: 5, Replicas: 1, RefreshInterval: 200 * time.Millisecond}, map[string]bool{"user_details": true})
@@ -107,8 +108,9 @@ func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
 	}
 }
 
-// Numbers are found by digits and dashes of any script, names by their transliteration; the displayed values are
-// unchanged. An index of the older schema gets the same documents as from the previous version.
+// TestADocumentIsReadableInAnyScript checks that numbers are found by digits and dashes of any script, and names by
+// their transliteration, while displayed values stay unchanged. An index of the older schema must get the same
+// documents as from the previous version.
 func TestADocumentIsReadableInAnyScript(t *testing.T) {
 	t.Parallel()
 	row := projection.Row{UserID: 1, LabID: 7, FullName: "Ольга Ли", Contact: "९८७६५४३२१०", LabPatientID: "P–٠١٢", SampleIDs: []string{"\u202aS1\u202c"}}
@@ -222,7 +224,8 @@ func BenchmarkDocument(b *testing.B) {
 	}
 }
 
-// The account of a walk-in counter has 5,000 entries in each list, which every hit would contain.
+// TestALongListCostsNoSearchAnything uses the account of a walk-in counter with 5,000 entries in each list. The card,
+// which is part of every hit, must stay small.
 func TestALongListCostsNoSearchAnything(t *testing.T) {
 	t.Parallel()
 	r := projection.Row{UserID: 501, LabID: 12, FullName: "Counter Cash", Rev: 5}
@@ -247,7 +250,7 @@ func TestALongListCostsNoSearchAnything(t *testing.T) {
 	if err := json.Unmarshal(read.Card, &card); err != nil || len(card.BillIDs) != 100 || card.BillIDs[99] != 904_999 {
 		t.Errorf("%d bills, error %v", len(card.BillIDs), err)
 	}
-	for _, id := range []string{"900000", "ORD-2026-000000", "S26-0000000"} { // the oldest ones are found as well
+	for _, id := range []string{"900000", "ORD-2026-000000", "S26-0000000"} { // the oldest entries must be found too
 		if !slices.Contains(read.Whole, id) {
 			t.Errorf("%s is not found", id)
 		}

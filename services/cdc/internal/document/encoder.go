@@ -4,8 +4,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Encoder writes documents as JSON. It is made with NewEncoder or NewEncoderOf and should be reused. Safe for
-// concurrent use.
+// Encoder writes documents as JSON. Create it with NewEncoder or NewEncoderOf and reuse it. It is safe for concurrent
+// use.
 type Encoder struct {
 	fields []field
 	stub   []field
@@ -14,8 +14,8 @@ type Encoder struct {
 // NewEncoder returns an encoder for the current schema.
 func NewEncoder() *Encoder { return NewEncoderOf(Schema) }
 
-// NewEncoderOf returns an encoder for an older schema. It is needed because mappings are strict: an index of that
-// schema rejects newer fields.
+// NewEncoderOf returns an encoder for an older schema. Mappings are strict, so an index of that schema rejects newer
+// fields.
 func NewEncoderOf(schema int) *Encoder {
 	e := &Encoder{fields: fieldsOf(schema)}
 	for _, f := range e.fields {

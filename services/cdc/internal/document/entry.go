@@ -7,5 +7,5 @@ type Entry struct {
 	LabID   int64 // laboratory in the document
 	Version int64
 	Deleted bool   // the document is a stub
-	Source  []byte // JSON as it was written
+	Source  []byte // stored JSON
 }

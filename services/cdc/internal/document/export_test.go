@@ -1,6 +1,6 @@
 package document
 
-// Names returns the names of the document's fields.
+// Names returns the names of the document fields.
 func Names() []string {
 	var names []string
 	for _, f := range fieldsOf(Schema) {

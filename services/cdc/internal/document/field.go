@@ -16,7 +16,7 @@ import (
 type field struct {
 	name string
 	kind kind
-	// put appends the field's JSON value, or nothing when the row has none.
+	// put appends the field's JSON value. It appends nothing if the row has no value.
 	put func(b []byte, r *projection.Row) []byte
 }
 
@@ -27,7 +27,7 @@ func fieldsOf(schema int) []field {
 	return append(of, card(of))
 }
 
-// forms are the functions with which a schema derives the search forms of a row.
+// forms holds the functions by which a schema derives the search forms of a row.
 type forms struct {
 	sounds   string // name of the field with the phonetic forms
 	heard    func(name string) []string
@@ -108,8 +108,8 @@ func visibleIn(b []byte, r *projection.Row) []byte {
 	return quote(b, strconv.FormatInt(r.LabID, 10))
 }
 
-// card returns the field with the patient card, which contains some fields of the document. Their values are the same,
-// except that long lists are cut to their newest entries.
+// card returns the field with the patient card. The card repeats some fields of the document; only long lists are cut
+// to their newest entries.
 func card(of []field) field {
 	hidden := func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) }
 	shown := slices.DeleteFunc(slices.Clone(of), hidden)

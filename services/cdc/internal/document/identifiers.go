@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// identifiers returns all values that a search compares completely or by their beginning, without repeats.
+// identifiers returns all values that are searched exactly or by prefix, without duplicates.
 func identifiers(r *projection.Row) []string {
 	all := []string{r.LabPatientID, r.PassportNo, r.NationalIdentityNumber, r.Email}
 	for _, h := range numeric(r) {
@@ -28,7 +28,7 @@ func segmentedIDs(r *projection.Row) []string {
 	return once(all)
 }
 
-// once returns the texts sorted, without repeats and without "".
+// once returns the texts sorted, without duplicates and without empty ones.
 func once(texts []string) []string {
 	slices.Sort(texts)
 	return slices.DeleteFunc(slices.Compact(texts), func(s string) bool { return s == "" })
@@ -71,14 +71,15 @@ func decimals(ids ...int64) []string {
 	return all
 }
 
-// Limits of list entries with further forms. The account of a walk-in counter has thousands of bills: each is found by
-// its complete number, the newest also in other forms, and fewer still are on the card, which is part of every hit.
+// Limits of the list entries with additional forms. The account of a walk-in counter has thousands of bills: all are
+// found by the complete number, the newest also in other forms, and only a few are on the card, which is part of every
+// hit.
 const (
 	formedEntries = 1000
 	shownEntries  = userindex.MaxShown
 )
 
-// recent returns the row with only the newest entries of its lists.
+// recent returns the row with lists cut to their newest entries.
 func recent(r *projection.Row, most int) *projection.Row {
 	to := *r
 	to.BillIDs, to.LabBillIDs, to.LabReportIDs = ends(r.BillIDs,
@@ -90,8 +91,7 @@ func recent(r *projection.Row, most int) *projection.Row {
 
 func ends[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
 
-// plain returns the row with its identifiers in the normal form of package userindex, in which searches read them as
-// well.
+// plain returns the row with its identifiers in the normal form of package userindex, which searches use too.
 func plain(r *projection.Row) *projection.Row {
 	to := *r
 	for _, id := range []*string{&to.LabPatientID, &to.PassportNo, &to.NationalIdentityNumber, &to.Email} {
@@ -103,7 +103,7 @@ func plain(r *projection.Row) *projection.Row {
 	return &to
 }
 
-// plainTexts returns texts in normal form; the same slice when nothing changes, which is the usual case, since lists
+// plainTexts returns texts in normal form. It returns the same slice if nothing changes, which is usual, because lists
 // may be long.
 func plainTexts(texts []string) []string {
 	if !slices.ContainsFunc(texts, func(s string) bool { return userindex.Plain(s) != s }) {
@@ -140,7 +140,7 @@ func beginnings(r *projection.Row) []string {
 	return once(forms)
 }
 
-// compactForms returns the forms of identifiers without their field.
+// compactForms returns the search forms of identifiers without the name of their field.
 func compactForms(r *projection.Row) []string {
 	forms := identifierForms(r)
 	for i, form := range forms {

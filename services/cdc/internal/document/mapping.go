@@ -8,26 +8,26 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Schema is the schema of a new index, OldSchema the oldest that is still written. An index with an older one is
-// rejected: rebuild creates a new index.
+// Schema is the schema of new indexes. OldSchema is the oldest schema that is still written; an index with an older one
+// is rejected and must be rebuilt.
 const (
 	Schema    = userindex.Schema
 	OldSchema = userindex.OldSchema
 )
 
-// VersionDomain names the source of the document versions. Versions of two domains must never be in one index.
+// VersionDomain is the source of the document versions. Versions of two domains must never be mixed in one index.
 const VersionDomain = "user_meta.rev"
 
-// MaxResultWindow is how many hits deep a search may page.
+// MaxResultWindow is the maximum number of hits that a search can page through.
 const MaxResultWindow = 10_000
 
-// kind is the mapping of a field. It has an index for searching, or a column for sorting, counting or ranking; most
-// fields need only one of them, and each one left out makes writing a document faster.
+// kind is the mapping of a field. A field has an index for searching, or a column for sorting, counting or ranking.
+// Most need only one of them; omitting the other makes writes faster.
 type kind func() object
 
 type object = map[string]any
 
-// found returns the mapping of a field that is only searched.
+// found returns the mapping of a field that can only be searched.
 func found(name string) object { return object{"type": name, "doc_values": false} }
 
 // kept returns the mapping of a field that is only stored in the document.
@@ -46,41 +46,41 @@ func day() object {
 	return f
 }
 
-// ranking maps a time by which hits are ranked.
+// ranking returns the mapping of a time by which hits are ranked.
 func ranking() object { return object{"type": "date", "format": "epoch_millis", "index": false} }
 
-// identifier maps a value that is found only completely, but regardless of case and diacritics.
+// identifier returns the mapping of a value that is found only as a whole, ignoring case and diacritics.
 func identifier() object {
 	f := found("keyword")
 	f["normalizer"] = "folded"
 	return f
 }
 
-// begun maps an identifier that is also found by its beginning.
+// begun returns the mapping of an identifier that is also found by a prefix.
 func begun() object {
 	f := identifier()
 	f["fields"] = object{"prefix": grams("identifier_prefix", "identifier_prefix_query")}
 	return f
 }
 
-// segment maps a value that is found by one of its parts between - / and ~.
+// segment returns the mapping of a value that is found by one of its parts between - / and ~.
 func segment() object { return grams("segment", "segment") }
 
-// numbered maps an identifier that can also be sorted as a number.
+// numbered returns the mapping of an identifier that can also be sorted as a number.
 func numbered() object {
 	f := identifier()
 	f["fields"] = object{"number": object{"type": "long"}}
 	return f
 }
 
-// segmented maps an identifier that is also found by one of its parts between - / and ~.
+// segmented returns the mapping of an identifier that is also found by one of its parts between - / and ~.
 func segmented() object {
 	f := identifier()
 	f["fields"] = object{"segment": segment()}
 	return f
 }
 
-// person maps a name, which is found by words in any order, by their beginnings, or completely.
+// person returns the mapping of a name, which is found by words in any order, by word prefixes, or as a whole.
 func person() object {
 	return object{"type": "text", "analyzer": "person", "fields": object{
 		"keyword": identifier(),
@@ -88,18 +88,18 @@ func person() object {
 	}}
 }
 
-// form maps a value that is found only completely and unchanged; most are forms of package userindex.
+// form returns the mapping of a value that is found only by exact match, such as most forms of package userindex.
 func form() object { return found("keyword") }
 
-// stored maps a value that is only returned. It has a column of its own, so that reading it does not need the complete
-// document.
+// stored returns the mapping of a value that is only returned. It has its own column, so that reading it does not load
+// the complete document.
 func stored() object { return object{"type": "binary", "doc_values": true} }
 
-// joined maps a form of a name that is found by its beginning.
+// joined returns the mapping of a form of a name that is found by a prefix.
 func joined() object { return grams("joined", "joined_query") }
 
-// phone maps a phone number, which is found by its first digits, or by at least 4 of its last ones. Digits from its
-// middle find it as well, because one of the indexed endings begins with them.
+// phone returns the mapping of a phone number, which is found by its first digits, or by at least 4 of its last ones.
+// All suffixes are indexed, so digits from its middle match as the prefix of a suffix.
 func phone() object {
 	f := found("keyword")
 	f["normalizer"] = "digits"
@@ -107,13 +107,13 @@ func phone() object {
 	return f
 }
 
-// grams maps a text that is only tested for terms, without scores and positions.
+// grams returns the mapping of a text that is only matched against terms, without scores and positions.
 func grams(analyzer, query string) object {
 	return object{"type": "text", "analyzer": analyzer, "search_analyzer": query, "norms": false, "index_options": "docs"}
 }
 
-// analysis uses only tokenizers and filters of a plain server: three and five of them. Phone numbers are written as
-// digits, but a search may contain other characters.
+// analysis returns the analysis settings. They use only built-in tokenizers (three) and filters (five). Phone numbers
+// are indexed as digits, but a query may contain other characters.
 func analysis() object {
 	custom := func(tokenizer string, characters []string, filters ...string) object {
 		return object{"type": "custom", "tokenizer": tokenizer, "char_filter": characters, "filter": filters}
@@ -154,15 +154,15 @@ func analysis() object {
 	}
 }
 
-// Settings are the settings of an index that operators choose.
+// Settings are the index settings chosen by operators.
 type Settings struct {
 	Shards          int
 	Replicas        int
 	RefreshInterval time.Duration
 }
 
-// Index returns the request body that creates an index of the current schema. aliases may be nil; a value of true makes
-// it a write alias.
+// Index returns the request body that creates an index of the current schema. aliases may be nil; true makes the alias
+// a write alias.
 func Index(s Settings, aliases map[string]bool) []byte {
 	properties := object{}
 	for _, f := range fieldsOf(Schema) {
@@ -189,6 +189,6 @@ func Index(s Settings, aliases map[string]bool) []byte {
 		}
 		body["aliases"] = named
 	}
-	encoded, _ := json.Marshal(body) // maps, texts and numbers can always be encoded
+	encoded, _ := json.Marshal(body) // maps, strings and numbers can always be encoded
 	return encoded
 }

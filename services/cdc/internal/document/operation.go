@@ -16,34 +16,34 @@ type Op struct {
 
 // Versions derives document versions from a row's rev.
 type Versions interface {
-	Blank(rev int64) int64    // version of a stub on the route of a laboratory that the patient left
-	Document(rev int64) int64 // version of the document; of a stub, if the patient is deleted
-	Removal(rev int64) int64  // version of the deletion of either
+	Blank(rev int64) int64    // version of a stub on the route of a laboratory that the patient has left
+	Document(rev int64) int64 // version of the document, or of the stub of a deleted patient
+	Removal(rev int64) int64  // version that deletes either
 }
 
-// RevVersions makes the versions that the package comment describes.
+// RevVersions derives versions as described in the package comment.
 type RevVersions struct{}
 
-// Blank returns 2v.
+// Blank returns 2·rev.
 func (RevVersions) Blank(rev int64) int64 { return 2 * rev }
 
-// Document returns 2v+1.
+// Document returns 2·rev + 1.
 func (RevVersions) Document(rev int64) int64 { return 2*rev + 1 }
 
-// Removal returns 2v+2.
+// Removal returns 2·rev + 2.
 func (RevVersions) Removal(rev int64) int64 { return 2*rev + 2 }
 
 // RevOf returns the rev from which a version was derived.
 func RevOf(version int64) int64 { return version / 2 }
 
-// Maker makes the index operations for rows of user_meta.
+// Maker creates the index operations for rows of user_meta.
 type Maker struct {
 	encoder  *Encoder
 	versions Versions
 	others   map[int]*Maker // makers for older schemas
 }
 
-// NewMaker returns a Maker for an index of the current schema. versions is RevVersions{}; tests may use others.
+// NewMaker returns a Maker for an index of the current schema. versions is RevVersions{} except in tests.
 func NewMaker(versions Versions) *Maker {
 	m := &Maker{encoder: NewEncoder(), versions: versions, others: map[int]*Maker{}}
 	for schema := OldSchema; schema < Schema; schema++ {
@@ -52,7 +52,7 @@ func NewMaker(versions Versions) *Maker {
 	return m
 }
 
-// Of returns the Maker for an index of schema, which is between OldSchema and Schema.
+// Of returns the Maker for an index of the given schema, from OldSchema to Schema.
 func (m *Maker) Of(schema int) *Maker {
 	if other := m.others[schema]; other != nil {
 		return other
@@ -63,9 +63,9 @@ func (m *Maker) Of(schema int) *Maker {
 // Encoder returns the encoder of the maker's documents.
 func (m *Maker) Encoder() *Encoder { return m.encoder }
 
-// Write returns the operations that make the index show row: stubs on the routes of laboratories that the patient left,
-// then the document on the patient's own route. routes are further laboratories whose documents may still show the
-// patient, in any order and with repeats.
+// Write returns the operations that write row to the index: stubs on the routes of laboratories that the patient left,
+// then the document on the patient's own route. routes are further laboratories that may still have documents of the
+// patient, in any order, duplicates allowed.
 func (m *Maker) Write(row *projection.Row, routes ...int64) []Op {
 	left := others(row, routes)
 	ops := make([]Op, 0, len(left)+1)
@@ -87,7 +87,7 @@ func (m *Maker) Own(row *projection.Row) Op {
 	return op
 }
 
-// Remove returns the operations that delete a row's documents on all routes that the row names and on routes.
+// Remove returns the operations that delete a patient's documents on all routes in row and in routes.
 func (m *Maker) Remove(row *projection.Row, routes ...int64) []Op {
 	labs := append(others(row, routes), row.LabID)
 	ops := make([]Op, 0, len(labs))
@@ -102,7 +102,7 @@ func (m *Maker) Delete(userID, route, rev int64) Op {
 	return Op{ID: userID, Route: route, Version: m.versions.Removal(rev)}
 }
 
-// others returns the laboratories of a row and of routes, ascending, without the row's own.
+// others returns the laboratories of a row and of routes in ascending order, without the row's current one.
 func others(row *projection.Row, routes []int64) []int64 {
 	all := slices.Concat(row.FormerLabIDs, routes)
 	slices.Sort(all)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// sample returns an update of user_meta as the connector sends it, about 2.3 KiB: the largest of the usual messages.
+// sample returns an update of user_meta as sent by the connector, about 2.3 KiB: the largest common kind of message.
 func sample() change.Record {
 	after := strings.ReplaceAll(userMetaImage, "\n", "")
 	return record(change.UserMeta, `{"before":`+after+`,"after":`+after+`,"source":{"version":"3.5.0.Final","connector":"mariadb","name":"lab",`+

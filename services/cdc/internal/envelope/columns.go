@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// lists decodes JSON columns. The connector sends them as strings with the stored text; null and the empty list become
+// lists decodes JSON columns, which the connector sends as strings with the stored text. null and the empty list become
 // nil.
 var lists = json.WithUnmarshalers(json.JoinUnmarshalers(
 	json.UnmarshalFunc(func(b []byte, to *[]int64) (err error) { *to, err = listColumn[int64](b); return err }),
@@ -18,7 +18,7 @@ func listColumn[T int64 | string](b []byte) ([]T, error) {
 	if err := json.Unmarshal(b, &stored); err != nil {
 		return nil, errColumn("is no JSON column")
 	}
-	if stored == "" { // null was decoded as the empty text
+	if stored == "" { // null was decoded as an empty string
 		return nil, nil
 	}
 	var list []T
@@ -31,13 +31,13 @@ func listColumn[T int64 | string](b []byte) ([]T, error) {
 	return list, nil
 }
 
-// errColumn describes what is wrong with a column; malformedColumn adds the column's name.
+// errColumn states what is wrong with a column; malformedColumn adds the column's name.
 type errColumn string
 
 func (e errColumn) Error() string { return string(e) }
 
-// malformedColumn converts an error of decoding an image. The pointer in the decoder's error is the name of a column,
-// because images are flat.
+// malformedColumn converts an error of decoding an image. The JSON pointer in the error is the column's name, because
+// images are flat.
 func malformedColumn(err error) *Malformed {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {

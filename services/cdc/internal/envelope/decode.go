@@ -10,8 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// message is an envelope, or the wrapper around one. Both fit into one type, because their members have different
-// names.
+// message is an envelope or the wrapper around one. One type serves both, because their members have different names.
 type message struct {
 	Op      *string        `json:"op"`
 	Before  jsontext.Value `json:"before"`
@@ -27,8 +26,8 @@ type source struct {
 	Pos      int64   `json:"pos"`
 }
 
-// Decode decodes the value of a record. An unknown operation is not an error: it is returned unchanged. The error is a
-// *Malformed: the same record can never be decoded.
+// Decode decodes the value of a record. It returns an unknown operation unchanged, without an error. The error is a
+// *Malformed: decoding the same record will always fail.
 func Decode(r change.Record) (change.Change, error) {
 	table := r.Table()
 	if isNull(r.Value) {
@@ -51,7 +50,7 @@ func Decode(r change.Record) (change.Change, error) {
 	return c, lacking(c)
 }
 
-// read returns the envelope, without its wrapper; nil for a wrapped null.
+// read returns the envelope without its wrapper; nil for a wrapped null.
 func read(value []byte) (*message, error) {
 	var m message
 	if err := json.Unmarshal(value, &m); err != nil {
@@ -73,7 +72,7 @@ func read(value []byte) (*message, error) {
 	return &m, nil
 }
 
-// image returns a row image; nil when it is absent or null.
+// image returns a row image, or nil if it is absent or null.
 func image(v jsontext.Value, part string) ([]byte, error) {
 	switch {
 	case isNull(v):
@@ -84,7 +83,7 @@ func image(v jsontext.Value, part string) ([]byte, error) {
 	return v, nil
 }
 
-// lacking returns an error when the image that the operation needs is missing.
+// lacking returns an error if an image required by the operation is missing.
 func lacking(c change.Change) error {
 	switch c.Op {
 	case change.Read, change.Create, change.Update:

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// Every message is either decoded to a change with the images that its operation needs, or a *Malformed. The images can
-// be decoded again. The memory used is proportional to the record.
+// FuzzDecode checks that every message is either decoded, with the images required by its operation, or *Malformed. The
+// images must be decodable again. Memory must be proportional to the size of the record.
 func FuzzDecode(f *testing.F) {
 	for _, list := range recordings(f) {
 		for _, r := range list {

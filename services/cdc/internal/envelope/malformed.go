@@ -8,12 +8,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Malformed is the error of a message that can never be decoded. It names parts, columns and positions, but never a
-// value.
+// Malformed is the error for a message that can never be decoded. It names parts, columns and positions, but never
+// contains a value.
 type Malformed struct {
 	Part   string // "value", "payload", "key", "before", "after" or a column
-	What   string // rest of the sentence that begins with Part
-	Offset int64  // position of the byte where decoding stopped; 0 when unknown
+	What   string // rest of the sentence after Part
+	Offset int64  // byte offset at which decoding stopped; 0 if unknown
 }
 
 // Error returns Part, What and the position as one sentence.
@@ -24,7 +24,7 @@ func (m *Malformed) Error() string {
 	return fmt.Sprintf("malformed event: %s %s at byte %d", m.Part, m.What, m.Offset)
 }
 
-// malformed converts an error of the decoder, whose text may contain the input.
+// malformed converts an error of the decoder. It drops the error's text, which may contain input.
 func malformed(part string, err error) *Malformed {
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {

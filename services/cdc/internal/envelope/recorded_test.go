@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// recording is one message that the real connector sent.
+// recording is a message recorded from the real connector.
 type recording struct {
 	Topic string          `json:"topic"`
 	Key   *string         `json:"key_raw"`
@@ -84,7 +84,7 @@ func classify(t *testing.T, r recording) string {
 	return string(c.Op)
 }
 
-// sameAs compares an image with the one in the recording, as values, because the raw text contains escapes.
+// sameAs compares an image with the recorded one by value, because the raw text contains escapes.
 func sameAs(t *testing.T, value json.RawMessage, part string, image []byte) {
 	t.Helper()
 	var outer map[string]json.RawMessage
@@ -114,7 +114,7 @@ func parsed(t *testing.T, b []byte) any {
 	return v
 }
 
-// want is the number of messages by operation in each recording; "malformed" ones are no envelopes.
+// want is the number of messages by operation in each recording; "malformed" counts messages that are not envelopes.
 var want = map[string]map[string]int{
 	"a_snapshot_labs.json":                     {"r": 2},
 	"a_snapshot_user_details.json":             {"r": 3},
@@ -136,7 +136,7 @@ var want = map[string]map[string]int{
 	"d_types_unwrap_default.json":              {"malformed": 9, "tombstone": 4}, // rows without an envelope
 	"d_types_unwrap_rewrite.json":              {"malformed": 13},
 	"heartbeat.json":                           {"malformed": 2},
-	// From the MySQL connector; the others are from the MariaDB connector.
+	// Recorded from the MySQL connector; the others from the MariaDB connector.
 	"mysql_a_snapshot_user_details.json": {"r": 1},
 	"mysql_b_crud_billing.json":          {"u": 1},
 	"mysql_b_crud_user_details.json":     {"d": 1, "tombstone": 1, "u": 1},

@@ -9,10 +9,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Image holds the columns of a source row's image that the materializer needs. Columns that the image lacks are zero.
+// Image holds the columns of a source row needed by the materializer. Columns missing in the image are zero.
 type Image struct {
 	RowID     int64 // primary key
-	UserID    int64 // patient of the row
+	UserID    int64 // the row's patient
 	LabID     int64
 	UpdatedOn time.Time
 }
@@ -42,7 +42,7 @@ func Source(table string, image []byte) (Image, error) {
 	return Image{RowID: *c.ID, UserID: *c.UserID, LabID: c.LabID, UpdatedOn: time.Time(c.UpdatedOn)}, nil
 }
 
-// Key returns the value of a record's key, which must be a single number; column is the name of the primary key. The
+// Key returns the value of a record's key, which must be a single number. column is the name of the primary key. The
 // error is a *Malformed.
 func Key(r change.Record, column string) (int64, error) {
 	if isNull(r.Key) {
@@ -70,7 +70,7 @@ func Key(r change.Record, column string) (int64, error) {
 	return *id, nil
 }
 
-// instant is a DATETIME in the form of the connector's time.precision.mode=isostring.
+// instant is a DATETIME as formatted by the connector with time.precision.mode=isostring.
 type instant time.Time
 
 var _ json.Unmarshaler = (*instant)(nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// userMeta is an image of user_meta. It replaces the columns of a row that are mandatory or that the connector encodes
-// in a special form. Before the second migration the image lacks the person's columns, which are then empty.
+// userMeta is an image of user_meta. It redefines the columns of a row that are mandatory or specially encoded by the
+// connector. Before the second migration, the image lacks the person's columns, which are then empty.
 type userMeta struct {
 	projection.Row
 

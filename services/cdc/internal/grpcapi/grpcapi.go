@@ -1,5 +1,5 @@
-// Package grpcapi is the gRPC API of the consumer: other services request a recompute of a patient before its change
-// events arrive.
+// Package grpcapi is the gRPC API of the consumer. Other services use it to recompute a patient before the patient's
+// change events arrive.
 package grpcapi
 
 import (
@@ -14,13 +14,13 @@ import (
 // maxUsers is the maximum number of patients per call.
 const maxUsers = 1000
 
-// Recomputer writes the current state of patients of one laboratory, even where it is unchanged.
+// Recomputer writes the current state of patients of one laboratory, even if it is unchanged.
 type Recomputer interface {
-	// RecomputeIn recomputes the patients that belong to the laboratory, or did before, and returns their number.
+	// RecomputeIn recomputes the patients that belong or belonged to the laboratory, and returns their number.
 	RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs []int64) (int, error)
 }
 
-// Server is the gRPC service of change capture.
+// Server serves the gRPC API of change capture.
 type Server struct {
 	cdcv1.UnimplementedChangeCaptureServiceServer
 
@@ -51,5 +51,5 @@ func (s *Server) SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest) (*cd
 	if err != nil {
 		return nil, err
 	}
-	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil // fits, because it is at most maxUsers
+	return &cdcv1.SyncUsersResponse{Synced: int32(synced)}, nil // at most maxUsers, so it fits
 }

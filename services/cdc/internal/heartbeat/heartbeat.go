@@ -1,7 +1,7 @@
 // Package heartbeat measures the freshness of the pipeline. Each connector regularly updates its own row of
-// cdc_heartbeat, and this heartbeat travels like every other change. Its arrival alone proves nothing, because earlier
-// changes may still wait in other partitions or processes. It counts once the consumer group has processed all records
-// that these partitions had when it arrived.
+// cdc_heartbeat, and this heartbeat travels like every other change. Its arrival alone does not prove that earlier
+// changes are processed: they may still wait in other partitions or processes. It counts once the consumer group has
+// processed all records that the partitions had when it arrived.
 package heartbeat
 
 import (
@@ -18,22 +18,22 @@ import (
 // Jumps stores which connectors lost their position in the binlog and started at a new one.
 type Jumps interface {
 	// Landed ends a jump of the connector, if there is one, with a heartbeat written after the new position: a full resync
-	// covers all changes before it, later changes arrive as events. The error is a fault.
+	// covers the changes before it, and later changes arrive as events. The error is a fault.
 	Landed(ctx context.Context, connector string, beatAt time.Time) (bool, error)
 }
 
-// WatchRow is the row of cdc_heartbeat in which the service itself counts. Each connector captures every number. A
-// missing one shows that the connector skipped changes: its offset was moved, or records were removed.
+// WatchRow is the row of cdc_heartbeat with the service's own counter. Each connector captures every number. A missing
+// number shows that the connector skipped changes: its offset was moved, or records were removed.
 const WatchRow = "watch"
 
 // Watch stores the last number that each connector captured.
 type Watch interface {
-	// Seen stores a number and reports whether earlier numbers are missing. In that case a full resync starts once the
+	// Seen stores a number and reports whether earlier numbers are missing. If so, a full resync starts when the
 	// connector's next heartbeat arrives. The error is a fault.
 	Seen(ctx context.Context, connector string, number int64) (missing bool, err error)
 }
 
-// Sink processes heartbeats: it ends jumps with them and offers them to a Watermark.
+// Sink processes heartbeats: it ends jumps and passes heartbeats to a Watermark.
 type Sink struct {
 	Watermark *Watermark
 	Jumps     Jumps
@@ -42,7 +42,7 @@ type Sink struct {
 	Log       *slog.Logger
 }
 
-// Apply processes a batch; of each connector's heartbeats only the newest counts.
+// Apply processes a batch. Of each connector's heartbeats, only the newest is used.
 func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Result, error) {
 	results := make([]outcome.Result, len(batch))
 	newest := map[string]int{}
@@ -70,7 +70,7 @@ func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Resu
 	return results, nil
 }
 
-// count stores a number of WatchRow, which both connectors capture.
+// count stores a captured number of WatchRow.
 func (s *Sink) count(ctx context.Context, b carried) error {
 	missing, err := s.Watch.Seen(ctx, b.carrier, b.value)
 	if missing {
@@ -95,7 +95,7 @@ type carried struct {
 	value        int64
 }
 
-// read decodes a heartbeat. Only a connector's own row, captured by that connector, has the outcome Applied.
+// read decodes a heartbeat. The outcome is Applied only for a connector's own row, captured by that connector.
 func read(record change.Record) (carried, outcome.Result) {
 	c, err := envelope.Decode(record)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// brokers holds a group's positions and its progress in memory.
+// brokers is a fake of the brokers and the stores, with a group's positions and progress.
 type brokers struct {
 	landed    []string
 	unindexed bool // the phase is migration, or a full resync is running
@@ -73,7 +73,7 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	s := heartbeat.Sink{Watermark: w, Jumps: b, Watch: b, Lost: func(string) {}, Log: slog.New(slog.DiscardHandler)}
 	results, err := s.Apply(t.Context(), []change.Record{
 		beat("source-existing", "source-existing", 1000),
-		beat("source-existing", "source-projection", 5000), // captured by the other one: proves nothing
+		beat("source-existing", "source-projection", 5000), // captured by the other connector, so it proves nothing
 		beat("source-existing", "source-existing", 2000),
 		beat("source-projection", "source-projection", 1500),
 		beat("source-projection", "", 9000),
@@ -112,7 +112,8 @@ func (b *brokers) Seen(_ context.Context, connector string, number int64) (bool,
 	return number > 7, b.err
 }
 
-// Both connectors capture the service's own row; a missing number is a gap in what one of them read.
+// TestAMissingNumberOfTheServicesOwnRowIsALostPosition checks that a gap in the numbers captured by one connector is
+// reported as a lost position of that connector only.
 func TestAMissingNumberOfTheServicesOwnRowIsALostPosition(t *testing.T) {
 	t.Parallel()
 	b := &brokers{noted: map[string]int64{}}

@@ -14,7 +14,7 @@ type Partition struct {
 	ID    int32
 }
 
-// Extent is the range of offsets in a partition, from Start to before End.
+// Extent is the range of offsets in a partition: Start is inclusive, End exclusive.
 type Extent struct{ Start, End int64 }
 
 // Positions returns the offsets of the brokers and of the consumer group. Errors are faults.
@@ -22,13 +22,13 @@ type Positions interface {
 	// Extents returns the current range of offsets in each partition of topics.
 	Extents(ctx context.Context, topics []string) (map[Partition]Extent, error)
 	// Committed returns the offset of the first record that the group has not processed. Partitions without a commit are
-	// not in the map.
+	// missing from the map.
 	Committed(ctx context.Context, partitions []Partition) (map[Partition]int64, error)
 }
 
-// Progress stores how far the consumer group has processed each connector's changes.
+// Progress stores up to which time the consumer group has processed each connector's changes.
 type Progress interface {
-	// Applied records that every change before a connector's heartbeat is applied. An older heartbeat changes nothing.
+	// Applied records that all changes before a connector's heartbeat have been applied. An older heartbeat is ignored.
 	Applied(ctx context.Context, connector string, beatAt time.Time) error
 }
 
@@ -38,23 +38,23 @@ type Watermark struct {
 	positions Positions
 	progress  Progress
 	indexed   func(context.Context) (bool, error)
-	topics    map[string][]string // topics with the changes of each connector
+	topics    map[string][]string // topics with each connector's changes
 
 	mu      sync.Mutex
-	offered map[string]time.Time // guarded by mu; newest heartbeat of each connector that is not pending yet
+	offered map[string]time.Time // guarded by mu; each connector's newest heartbeat that is not pending yet
 
 	pending map[string]beat // used only by RunOnce
 }
 
-// beat is a heartbeat that waits until the group has passed the ends.
+// beat is a pending heartbeat. It is recorded once the group has passed ends.
 type beat struct {
 	at   time.Time
 	ends map[Partition]Extent
 }
 
-// NewWatermark returns a Watermark for connectors; topics has the topics of each connector's changes by its name.
-// indexed reports whether processed changes are also in the index. While it returns false no heartbeat is recorded,
-// because data that searches do not find must not count as fresh.
+// NewWatermark returns a Watermark. topics maps each connector to the topics of its changes. indexed reports whether
+// processed changes are also indexed; while it returns false, no heartbeat is recorded, because data that searches
+// cannot find must not count as fresh.
 func NewWatermark(
 	positions Positions, progress Progress, indexed func(context.Context) (bool, error), topics map[string][]string,
 ) *Watermark {
@@ -62,7 +62,7 @@ func NewWatermark(
 		offered: map[string]time.Time{}, pending: map[string]beat{}}
 }
 
-// Offer adds a heartbeat that arrived. Heartbeats of unknown connectors are ignored.
+// Offer adds a heartbeat. Heartbeats of unknown connectors are ignored.
 func (w *Watermark) Offer(connector string, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,11 +71,11 @@ func (w *Watermark) Offer(connector string, at time.Time) {
 	}
 }
 
-// RunOnce makes offered heartbeats pending, and records those before which everything is processed. While a heartbeat
-// is pending, the connector's next one waits: otherwise each would be replaced by a later one before it is recorded.
+// RunOnce makes offered heartbeats pending and records those before which everything is processed. A connector has one
+// pending heartbeat at a time: if later ones replaced it, none would ever be recorded.
 func (w *Watermark) RunOnce(ctx context.Context) error {
 	if indexed, err := w.indexed(ctx); err != nil || !indexed {
-		w.forget() // a pending heartbeat would not cover changes that did not reach the index
+		w.forget() // a pending heartbeat would not cover the changes that were not indexed
 		return err
 	}
 	for connector, topics := range w.topics {
@@ -96,8 +96,8 @@ func (w *Watermark) forget() {
 	clear(w.offered)
 }
 
-// take makes the offered heartbeat pending. It reads the extents of the partitions after the heartbeat arrived, so they
-// include everything before it.
+// take makes the offered heartbeat pending. It reads the extents after the heartbeat arrived, so they include
+// everything before it.
 func (w *Watermark) take(ctx context.Context, connector string, topics []string) error {
 	if _, waits := w.pending[connector]; waits {
 		return nil
@@ -121,7 +121,7 @@ func (w *Watermark) take(ctx context.Context, connector string, topics []string)
 	return nil
 }
 
-// settle records the pending heartbeat when the group has passed all its ends.
+// settle records the pending heartbeat if the group has passed all its ends.
 func (w *Watermark) settle(ctx context.Context, connector string) error {
 	waiting, ok := w.pending[connector]
 	if !ok {
@@ -141,7 +141,7 @@ func (w *Watermark) settle(ctx context.Context, connector string) error {
 	return nil
 }
 
-// passed reports whether everything before ends is processed. An empty partition needs no commit.
+// passed reports whether everything before ends has been processed. An empty partition needs no commit.
 func passed(ends map[Partition]Extent, committed map[Partition]int64) bool {
 	for partition, extent := range ends {
 		done, begun := committed[partition]

@@ -79,7 +79,8 @@ func TestBrokersThatAreAwayLoseNoBeat(t *testing.T) {
 	}
 }
 
-// In the phase migration the second step runs, but nothing is indexed, so the age of the data has to grow.
+// TestNothingIsFreshThatIsNotIndexed checks that no heartbeat is recorded in the migration phase, in which nothing is
+// indexed. The age of the data must grow.
 func TestNothingIsFreshThatIsNotIndexed(t *testing.T) {
 	t.Parallel()
 	b := &brokers{noted: map[string]int64{}, unindexed: true}
@@ -92,7 +93,7 @@ func TestNothingIsFreshThatIsNotIndexed(t *testing.T) {
 	w.Offer("source-projection", at(1000))
 	pass()
 	b.unindexed = false
-	pass() // the earlier heartbeat is discarded, because changes before it may still have to be indexed
+	pass() // the earlier heartbeat must be discarded, because changes before it may not be indexed yet
 	if len(b.noted) > 0 {
 		t.Errorf("noted %v", b.noted)
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// batch holds the patients that one call of Apply writes, and the results of its records.
+// batch holds the patients to write in one call of Apply, and the results of its records.
 type batch struct {
-	results   []outcome.Result // set here for records without an effect, by finish for the others
+	results   []outcome.Result // records without an effect get their result immediately, the others in finish
 	users     []*user          // patients in the order of their first record
 	truncated bool
 }
 
-// user is one patient of a batch, with the newest of its records.
+// user is a patient in a batch, with the newest of the patient's records.
 type user struct {
 	row    projection.Row // row of the newest record
-	gone   bool           // the newest record deletes the row
+	gone   bool           // the newest record is a deletion
 	record int            // index of the newest record, which gets the result of the operations
-	routes []int64        // laboratories in which any record of the batch shows the patient
-	ops    [2]int         // range of the patient's operations, from the first to before the last
+	routes []int64        // laboratories of the patient in all records of the batch
+	ops    [2]int         // range of the patient's operations; the end is exclusive
 }
 
 func newBatch(records []change.Record) *batch {
@@ -45,8 +45,8 @@ func newBatch(records []change.Record) *batch {
 	return b
 }
 
-// see adds a record. The record with the highest rev is the newest, not the last one: after a rewind older ones may
-// follow.
+// see adds a record. The newest record is the one with the highest rev and not necessarily the last one, because older
+// records may follow after a rewind.
 func (u *user) see(record int, row projection.Row, gone bool) {
 	u.routes = append(append(u.routes, row.LabID), row.FormerLabIDs...)
 	newer := row.Rev > u.row.Rev || (row.Rev == u.row.Rev && (gone || !u.gone))
@@ -55,7 +55,7 @@ func (u *user) see(record int, row projection.Row, gone bool) {
 	}
 }
 
-// read returns the row of a record and whether it was deleted, or the result of a record without an effect.
+// read returns the row of a record and whether it was deleted. For a record without an effect it returns the result.
 func (b *batch) read(record change.Record) (row projection.Row, gone bool, result *outcome.Result) {
 	c, err := envelope.Decode(record)
 	if err != nil {
@@ -113,9 +113,9 @@ func (b *batch) operations(maker *document.Maker) []document.Op {
 	return all
 }
 
-// finish sets the results of the records that were written: dead if one of their operations was rejected, else the
-// result of the last one, which is on the patient's own route. A blank on another route is superseded without effect
-// when it shares a shard with the document.
+// finish sets the results of the written records. A record is dead if one of its operations was rejected. Otherwise it
+// gets the result of its last operation, which is on the patient's own route. A blank on another route is superseded
+// without effect if it shares a shard with the document.
 func (b *batch) finish(fates []Fate) []outcome.Result {
 	for _, u := range b.users {
 		b.results[u.record] = resultOf(fates[u.ops[0]:u.ops[1]])

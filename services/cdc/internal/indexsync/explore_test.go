@@ -11,26 +11,26 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// flat makes versions without the low bit. It shows that the explorer detects the error which the low bit prevents.
+// flat derives versions without the low bit. It is used to show that the explorer detects the resulting error.
 type flat struct{}
 
 func (flat) Blank(rev int64) int64    { return rev }
 func (flat) Document(rev int64) int64 { return rev }
 func (flat) Removal(rev int64) int64  { return rev }
 
-// tied gives the deletion of a row the same version as its own document.
+// tied gives the deletion of a row the same version as the row's document.
 type tied struct{ document.RevVersions }
 
 func (tied) Removal(rev int64) int64 { return 2*rev + 1 }
 
-// story is the history of one patient: the laboratory after each event, 0 for a deletion of the patient, -1 for the
-// deletion of the row itself.
+// story is the history of one patient: the laboratory after each event, 0 for a deletion of the patient, -1 for a
+// deletion of the row.
 type story []int64
 
 const rowGone = -1
 
-// events returns the changes of user_meta in the story, with previous laboratories and a new rev each time, as the
-// materializer writes them.
+// events returns the story's changes of user_meta as the materializer writes them, with previous laboratories and a new
+// rev each time.
 func (s story) events() (events []change.Record, last projection.Row, gone bool) {
 	row := projection.Row{UserID: 1}
 	for i, lab := range s {
@@ -38,7 +38,7 @@ func (s story) events() (events []change.Record, last projection.Row, gone bool)
 		gone = lab == rowGone
 		switch {
 		case gone && row.Rev == 0:
-			continue // there was no row yet
+			continue // there is no row yet
 		case gone:
 			events = append(events, event(change.Delete, row))
 			row = projection.Row{UserID: 1}
@@ -60,7 +60,7 @@ func (s story) events() (events []change.Record, last projection.Row, gone bool)
 	return events, row, gone
 }
 
-// want returns what searches must find in the end.
+// want returns the expected final search results.
 func want(row projection.Row) []seen {
 	if row.Rev == 0 || row.IsDeleted {
 		return nil
@@ -68,8 +68,8 @@ func want(row projection.Row) []seen {
 	return []seen{{LabID: row.LabID, ID: row.UserID, Rev: row.Rev}}
 }
 
-// explorer tries every order in which single operations can reach the index, each up to twice: late ones, repeats after
-// a lost response, and operations of other processes in between.
+// explorer tries every order in which the single operations can reach the index, each once or twice: late, repeated
+// after a lost response, and interleaved with those of other processes.
 type explorer struct {
 	ops     []document.Op
 	want    string
@@ -79,7 +79,7 @@ type explorer struct {
 
 const deliveries = 2
 
-// explore returns the first final state that is wrong as an error.
+// explore returns an error for the first wrong final state.
 func (e *explorer) explore(s *shards, left []int) error {
 	key := fmt.Sprint(left, s.docs)
 	if e.visited[key] {
@@ -106,12 +106,12 @@ func (e *explorer) explore(s *shards, left []int) error {
 	return nil
 }
 
-// rest reports whether every operation was delivered at least once; a writer repeats until then.
+// rest reports whether every operation was delivered at least once; a writer repeats it until then.
 func (e *explorer) rest(left []int) bool {
 	return !slices.Contains(left, deliveries)
 }
 
-// exploreStories returns the number of states in all stories of three events, and the first wrong one as an error.
+// exploreStories returns the number of states in all stories of three events, and an error for the first wrong one.
 func exploreStories(t *testing.T, versions document.Versions, steps []int64, shardOf func(int64) int) (states int, failure error) {
 	t.Helper()
 	for _, a := range steps {
@@ -176,7 +176,8 @@ func TestEveryOrderOfDeliveriesEndsRight(t *testing.T) {
 	}
 }
 
-// The explorer must be able to fail: without the low bit, a late blank replaces the patient's document.
+// TestWithoutTheLowBitAnOrderEndsWrong checks that the explorer detects errors: without the low bit, a late blank
+// replaces the patient's document.
 func TestWithoutTheLowBitAnOrderEndsWrong(t *testing.T) {
 	t.Parallel()
 	if _, err := exploreStories(t, flat{}, patientsOnly(), oneShard); err == nil || !strings.Contains(err.Error(), "searches find [] instead of") {

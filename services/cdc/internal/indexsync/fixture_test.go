@@ -43,7 +43,7 @@ func event(op change.Op, row projection.Row) change.Record {
 	return change.Record{Topic: "lab.lab.user_meta", Key: fmt.Appendf(nil, `{"user_id":%d}`, row.UserID), Value: text}
 }
 
-// index returns the fates of a script, then accepts everything.
+// index is a fake index. It returns the scripted fates, then accepts everything.
 type index struct {
 	mu     sync.Mutex
 	script []func(ops []document.Op) ([]indexsync.Fate, error) // guarded by mu
@@ -67,7 +67,7 @@ func (i *index) Bulk(_ context.Context, target string, ops []document.Op) ([]ind
 	return next(ops)
 }
 
-// say returns a response with the given fates; the last one is used for all further operations.
+// say returns a response with the given fates; the last one applies to all further operations.
 func say(fates ...indexsync.Verdict) func([]document.Op) ([]indexsync.Fate, error) {
 	return func(ops []document.Op) ([]indexsync.Fate, error) {
 		out := make([]indexsync.Fate, len(ops))
@@ -90,7 +90,7 @@ func refuse(v indexsync.Verdict, cause indexsync.Cause) func([]document.Op) ([]i
 
 func lose([]document.Op) ([]indexsync.Fate, error) { return nil, errors.New("connection reset") }
 
-// observed counts the writer's reports.
+// observed is a fake Observer that counts calls.
 type observed struct {
 	mu     sync.Mutex
 	sent   int            // guarded by mu
@@ -150,7 +150,7 @@ func (w *world) Truncated(_ context.Context, table string) error {
 
 func newWorld() *world { return &world{phase: phase.Running, targets: targets("user_details")} }
 
-// targets returns aliases as targets of the current schema, with the indexes behind them.
+// targets returns targets of the current schema for aliases, with an index behind each.
 func targets(aliases ...string) []indexsync.Target {
 	var all []indexsync.Target
 	for _, alias := range aliases {
@@ -164,7 +164,7 @@ func newSink(t testing.TB, i indexsync.Index, w *world, versions document.Versio
 	return indexsync.NewSink(indexsync.Deps{Lookup: w, Writer: newWriter(i, &observed{}, config()), Phases: w, Tables: w, Versions: versions, Clock: clock.System{}})
 }
 
-// shards is an index that stores documents as a server does: one per id and shard, whatever its route.
+// shards is a fake index that stores documents as a server does: one per id and shard, regardless of the route.
 type shards struct {
 	of   func(route int64) int
 	docs map[shardKey]shardDoc
@@ -175,7 +175,7 @@ type shardKey struct {
 	id    int64
 }
 
-// shardDoc is a document, or what the server remembers of a deleted one.
+// shardDoc is a document, or the version that the server keeps of a deleted one.
 type shardDoc struct {
 	version int64
 	route   int64

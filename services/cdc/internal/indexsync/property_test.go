@@ -20,13 +20,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
 )
 
-// Laboratories 7 and 8 share one of five shards, 1 has another.
+// Of five shards, laboratories 7 and 8 share one; laboratory 1 is in another.
 func lifeInThreeLabs() *rapid.Generator[story] {
 	return rapid.Map(rapid.SliceOfN(rapid.SampledFrom([]int64{7, 8, 1, 7, 8, 1, 0, rowGone}), 1, 7), func(s []int64) story { return s })
 }
 
-// requests returns the bulk requests of a sink for events while consumers join and leave: batches of any size, some of
-// them repeated from an earlier event.
+// requests returns the bulk requests that a sink sends for events while consumers join and leave: batches of random
+// size, some repeated from an earlier event.
 func requests(t *rapid.T, tb testing.TB, events []change.Record) []request {
 	i := &index{}
 	sink := newSink(tb, i, newWorld(), document.RevVersions{})
@@ -42,7 +42,7 @@ func requests(t *rapid.T, tb testing.TB, events []change.Record) []request {
 	return i.sent
 }
 
-// shuffled returns the requests in any order, some of them twice.
+// shuffled returns the requests in random order, some of them twice.
 func shuffled(t *rapid.T, all []request) []request {
 	again := rapid.SliceOfN(rapid.SampledFrom(all), 0, len(all)).Draw(t, "again")
 	return rapid.Permutation(slices.Concat(all, again)).Draw(t, "order")
@@ -117,7 +117,7 @@ func TestAnyOrderOfRequestsEndsRightOnTheRealServer(t *testing.T) {
 	}
 }
 
-// realSink returns a sink on a real server.
+// realSink returns a sink that writes to a real server.
 func realSink(t *testing.T, s *enginetest.Server) *indexsync.Sink {
 	t.Helper()
 	cfg := config()

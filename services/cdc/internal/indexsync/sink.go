@@ -19,13 +19,12 @@ type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
 }
 
-// Tables records that user_meta was truncated, which has no event for each row. When it returns nil, that is recorded
-// durably.
+// Tables records durably that user_meta was truncated, because a truncation has no event per row.
 type Tables interface {
 	Truncated(ctx context.Context, table string) error
 }
 
-// Deps are the services that a Sink uses.
+// Deps are the dependencies of a Sink.
 type Deps struct {
 	Lookup   Lookup
 	Writer   *Writer
@@ -41,10 +40,10 @@ type Sink struct {
 	maker   *document.Maker
 	targets *targets
 
-	troubles *troubles // troubles of the index that a rebuild fills
+	troubles *troubles // failures of the index that a rebuild fills
 }
 
-// NewSink returns a Sink.
+// NewSink returns a Sink with the dependencies d.
 func NewSink(d Deps) *Sink {
 	return &Sink{d: d, maker: document.NewMaker(d.Versions), targets: &targets{lookup: d.Lookup, clock: d.Clock},
 		troubles: &troubles{clock: d.Clock, since: map[string]time.Time{}}}
@@ -53,9 +52,9 @@ func NewSink(d Deps) *Sink {
 // sinkName is the name of this sink in dead letters.
 const sinkName = "index"
 
-// Apply writes a batch of records, in their order, and returns one result per record. Of several records of one patient
+// Apply writes a batch of records, in their order, and returns one result per record. If a patient has several records,
 // only the newest is written, on the routes of all of them; the others are coalesced. The error is an *outcome.Fault:
-// nothing may be marked, and the whole batch may be repeated.
+// nothing may be marked, and the caller may repeat the whole batch.
 //
 // The targets were read at most LookupEvery before this call, and so at most that long before any of its records was
 // processed. Package rebuild relies on this.
@@ -80,11 +79,11 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 	return b.finish(fates), nil
 }
 
-// maxLookups bounds how often one batch looks up its targets: a swap may be followed by the end of a rebuild.
+// maxLookups limits the lookups of targets per batch: a swap may be followed by the end of a rebuild.
 const maxLookups = 3
 
-// write writes the batch to all targets. When a target no longer exists, because it was swapped or given up, it looks
-// all of them up again: another index, with another schema, may have replaced it. The error is a fault.
+// write writes the batch to all targets. If a target no longer exists, because it was swapped or given up, all
+// targets are looked up again: an index with another schema may have replaced it. The error is a fault.
 func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 	for range maxLookups {
 		targets, unknown := s.targets.get(ctx)
@@ -105,11 +104,11 @@ func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 	return nil, err
 }
 
-// writeAll writes the batch to each target in the target's schema, and returns the fates of the last one, which
-// searches use. Errors of another target do not keep the changes from the last one: the rebuild detects documents that
-// its index rejected, and an index that cannot be written is given up, so that it is never searched.
+// writeAll writes the batch to each target in the target's schema, and returns the fates of the last one, which is used
+// by searches. If another target fails, the last one is still written: the rebuild detects documents that its index
+// rejected, and an index that cannot be written is given up and never searched.
 func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates []Fate, err error) {
-	var open error // error that prevents the batch from being marked
+	var open error // error because of which the batch must not be marked
 	for i, target := range targets {
 		fates, err = s.d.Writer.Write(ctx, target.Alias, b.operations(s.maker.Of(target.Schema)))
 		switch {
@@ -129,11 +128,11 @@ func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates 
 	return fates, open
 }
 
-// givingUp is how long the index that a rebuild fills may be overloaded, usually by the rebuild itself, before it is
-// given up. Until then batches are repeated, while the live index has their changes already.
+// givingUp is how long the index being rebuilt may be overloaded, usually by the rebuild itself, before it is given up.
+// Until then batches are repeated; the live index already has their changes.
 const givingUp = 3 * time.Minute
 
-// troubles stores since when each index cannot be written. Safe for concurrent use.
+// troubles stores since when each index could not be written. It is safe for concurrent use.
 type troubles struct {
 	clock clock.Clock
 	mu    sync.Mutex
@@ -146,7 +145,7 @@ func (t *troubles) over(index string) {
 	delete(t.since, index)
 }
 
-// last returns how long an index has not been written; 0 at the first call.
+// last returns for how long an index could not be written; 0 on the first call.
 func (t *troubles) last(index string) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,7 +165,7 @@ func skipAll(records []change.Record, reason string) []outcome.Result {
 	return results
 }
 
-// refused returns the result of a document that the index rejects.
+// refused returns the result for a document rejected by the index.
 func refused(fate Fate) outcome.Result {
 	return outcome.Died(sinkName, fate.Kind, fmt.Errorf("the index refuses the document: %s", fate.Kind))
 }

@@ -155,7 +155,7 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 	type script = []func([]document.Op) ([]indexsync.Fate, error)
 	for name, c := range map[string]struct {
 		script  script
-		want    string // result, or kind of the fault
+		want    string // expected result, or kind of the fault
 		sent    []string
 		lookups int // lookups after a second call
 		givenUp bool
@@ -193,7 +193,7 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 	}
 }
 
-// overloaded returns 429 for every operation on some indexes until a time.
+// overloaded is a fake that returns 429 for every operation on some indexes until a given time.
 type overloaded struct {
 	index
 	until time.Time
@@ -207,7 +207,8 @@ func (o *overloaded) Bulk(ctx context.Context, target string, ops []document.Op)
 	return o.index.Bulk(ctx, target, ops)
 }
 
-// A rebuild's own bulks overload the cluster. A minute of that must not discard an index that was filled for an hour.
+// TestARebuildOutlivesAMinuteOfRefusals checks that an index being filled survives a minute of overload, which the
+// rebuild's own requests can cause, and is given up after four.
 func TestARebuildOutlivesAMinuteOfRefusals(t *testing.T) {
 	t.Parallel()
 	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1})}
@@ -227,7 +228,7 @@ func TestARebuildOutlivesAMinuteOfRefusals(t *testing.T) {
 			i := &overloaded{until: time.Now().Add(c.lasts), of: c.of}
 			sink := newSink(t, i, w, document.RevVersions{})
 			begin := time.Now()
-			for { // as the consumer repeats the batch
+			for { // like the consumer, which repeats the batch
 				if _, err := sink.Apply(t.Context(), record); err == nil {
 					break
 				}
@@ -244,7 +245,8 @@ func TestARebuildOutlivesAMinuteOfRefusals(t *testing.T) {
 	}
 }
 
-// A change that the next index lacks must not be marked before it is certain that this index is never searched.
+// TestWhileABrokenIndexCannotBeGivenUpNothingIsMarked checks that a change missing in the next index is not marked
+// before it is certain that this index will never be searched.
 func TestWhileABrokenIndexCannotBeGivenUpNothingIsMarked(t *testing.T) {
 	t.Parallel()
 	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1})}
@@ -255,7 +257,8 @@ func TestWhileABrokenIndexCannotBeGivenUpNothingIsMarked(t *testing.T) {
 	}
 }
 
-// Mappings are strict: each index gets documents of its own schema.
+// TestEachIndexIsWrittenInItsOwnSchema checks that each index gets documents of its own schema, because mappings are
+// strict.
 func TestEachIndexIsWrittenInItsOwnSchema(t *testing.T) {
 	t.Parallel()
 	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1, FullName: "Asha"})}
@@ -278,17 +281,17 @@ func TestTargetsAreLookedUpEveryTwoSeconds(t *testing.T) {
 		w := newWorld()
 		sink := newSink(t, &index{}, w, document.RevVersions{})
 		record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1})}
-		for range 41 { // 0 … 4 s
+		for range 41 { // from 0 to 4 s
 			if _, err := sink.Apply(t.Context(), record); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(100 * time.Millisecond) // virtual
+			time.Sleep(100 * time.Millisecond) // virtual time
 		}
 		if w.lookups != 3 {
 			t.Errorf("%d lookups in 4 seconds", w.lookups)
 		}
 		w.err = outcome.Operator(errors.New("no index"), "make one")
-		time.Sleep(2 * time.Second) // virtual
+		time.Sleep(2 * time.Second) // virtual time
 		for range 2 {
 			if _, err := sink.Apply(t.Context(), record); !outcome.FaultOf(err).Operator {
 				t.Errorf("error %v", err)

@@ -8,21 +8,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// LookupEvery is the maximum age of the cached targets. When a rebuild has waited for twice this time after creating a
-// second target, a process that does not write to that target only processes events from before.
+// LookupEvery is the maximum age of cached targets. If a rebuild waits for twice this time after creating a second
+// target, a process that does not write to that target is only processing events from before its creation.
 const LookupEvery = 2 * time.Second
 
 // Target is an index to which changes are written.
 type Target struct {
 	Alias  string
-	Index  string // name of the index behind the alias; set only for the index that a rebuild fills
+	Index  string // name of the index behind the alias; set only for an index being rebuilt
 	Schema int
 }
 
 // Lookup returns the indexes to which changes are written.
 type Lookup interface {
-	// Targets returns the indexes in the order of writing. The last one is the index that searches use; a rebuild fills
-	// the one before it. The error is a fault.
+	// Targets returns the indexes in the order of writing. The last one is used by searches; the one before it is being
+	// filled by a rebuild. The error is a fault.
 	Targets(ctx context.Context) ([]Target, error)
 	// GiveUpNext ensures that an incomplete index of a rebuild is never searched. The error is an *outcome.Fault.
 	GiveUpNext(ctx context.Context, index string) error
@@ -35,7 +35,7 @@ type targets struct {
 
 	mu    sync.Mutex
 	known []Target  // guarded by mu; nil: no lookup cached
-	read  time.Time // guarded by mu; time before the lookup
+	read  time.Time // guarded by mu; start time of the lookup
 }
 
 // get returns targets that are at most LookupEvery old.

@@ -15,20 +15,20 @@ import (
 
 // Index executes operations.
 type Index interface {
-	// Bulk sends ops to the index behind target, in their order, and returns the fate of each. The error is a *Refusal
-	// when the server rejected the whole request; after any other error the results are unknown.
+	// Bulk sends ops in their order to the index behind target and returns the fate of each. The error is a *Refusal if
+	// the server rejected the whole request; after any other error, the results are unknown.
 	Bulk(ctx context.Context, target string, ops []document.Op) ([]Fate, error)
 }
 
 // Observer receives events for metrics.
 type Observer interface {
-	// Sent counts one answered request.
+	// Sent counts one request with a response.
 	Sent(ops int, took time.Duration)
-	// Resent counts operations that have to be repeated, by the server's error type.
+	// Resent counts operations to be repeated, by the server's error type.
 	Resent(ops int, kind string)
 }
 
-// WriterConfig holds the limits of requests; nest it with envPrefix "BULK_".
+// WriterConfig holds the limits of requests; embed it with envPrefix "BULK_".
 type WriterConfig struct {
 	Operations int           `env:"OPERATIONS" envDefault:"1000"`
 	Bytes      int           `env:"BYTES" envDefault:"5242880"`
@@ -36,11 +36,11 @@ type WriterConfig struct {
 	FirstRetry time.Duration `env:"FIRST_RETRY" envDefault:"100ms"`
 	MaxRetry   time.Duration `env:"MAX_RETRY" envDefault:"2s"`
 	// Patience is how long operations are repeated before the writer returns an error. It must be shorter than the timeout
-	// of one attempt of a batch.
+	// of one batch attempt.
 	Patience time.Duration `env:"PATIENCE" envDefault:"10s"`
 }
 
-// Validate rejects limits with which nothing would be sent.
+// Validate rejects limits with which nothing could be sent.
 func (c *WriterConfig) Validate() error {
 	if c.Operations < 1 || c.Bytes < 1 || c.Concurrent < 1 || c.FirstRetry <= 0 || c.MaxRetry < c.FirstRetry ||
 		c.Patience < 0 {
@@ -50,7 +50,7 @@ func (c *WriterConfig) Validate() error {
 	return nil
 }
 
-// WriterDeps are the services that a Writer uses. Jitter returns a random number from 0 to 1.
+// WriterDeps are the dependencies of a Writer. Jitter returns a random number from 0 to 1.
 type WriterDeps struct {
 	Config   WriterConfig
 	Index    Index
@@ -59,8 +59,8 @@ type WriterDeps struct {
 	Jitter   func() float64
 }
 
-// Writer sends operations until each has a final result. Safe for concurrent use; the limit of concurrent requests
-// applies to all users together.
+// Writer sends operations until each has a final result. It is safe for concurrent use; the limit of concurrent
+// requests is shared by all users.
 type Writer struct {
 	d    WriterDeps
 	room *semaphore.Weighted // limits concurrent requests
@@ -71,9 +71,9 @@ func NewWriter(d WriterDeps) *Writer {
 	return &Writer{d: d, room: semaphore.NewWeighted(int64(d.Config.Concurrent))}
 }
 
-// Write sends ops to target and returns the final fate of each, parallel to ops. After an error some may be written and
-// others not, and the same ops may be written again. The error is a fault (see package outcome); it also wraps ErrGone
-// when target no longer exists.
+// Write sends ops to target and returns the final fate of each, in the order of ops. After an error, some may be
+// written and others not; writing the same ops again is safe. The error is a fault (see package outcome) and wraps
+// ErrGone if target no longer exists.
 func (w *Writer) Write(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	fates := make([]Fate, 0, len(ops))
 	for len(ops) > 0 {
@@ -87,10 +87,10 @@ func (w *Writer) Write(ctx context.Context, target string, ops []document.Op) ([
 	return fates, nil
 }
 
-// lineBytes is the approximate size of the line before a document.
+// lineBytes is the approximate size of the metadata line before a document.
 const lineBytes = 100
 
-// fit returns how many of ops fit into one request, at least one.
+// fit returns how many of ops fit into one request; at least one.
 func (w *Writer) fit(ops []document.Op) int {
 	total := 0
 	for i := range ops {
@@ -102,8 +102,8 @@ func (w *Writer) fit(ops []document.Op) int {
 	return len(ops)
 }
 
-// finish sends operations in one request, and repeats those without a final fate until all have one or Patience is
-// over.
+// finish sends operations in one request and repeats those without a final fate until all have one or Patience is
+// exceeded.
 func (w *Writer) finish(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	fates := make([]Fate, len(ops))
 	open := make([]int, len(ops)) // positions of operations without a final fate
@@ -133,7 +133,7 @@ func (w *Writer) finish(ctx context.Context, target string, ops []document.Op) (
 	}
 }
 
-// settle stores fates and returns the positions without a final one. The error is a fault.
+// settle stores fates and returns the positions of the ones that are not final. The error is a fault.
 func settle(fates []Fate, open []int, some []Fate) ([]int, error) {
 	var still []int
 	for i, fate := range some {
@@ -159,7 +159,7 @@ func pick(ops []document.Op, positions []int) []document.Op {
 	return some
 }
 
-// again waits before the next attempt. It returns false when Patience or ctx is over.
+// again waits before the next attempt. It returns false if Patience is exceeded or ctx has ended.
 func (w *Writer) again(ctx context.Context, begin time.Time, attempt, ops int, kind string) bool {
 	pause := w.d.Config.MaxRetry
 	if attempt < 16 {
@@ -183,7 +183,7 @@ func (w *Writer) request(ctx context.Context, target string, ops []document.Op) 
 }
 
 // halve sends ops. A request that is too large, or unreadable because of one operation, is split until that operation
-// is in a request of its own; its fate is then Poison.
+// is alone in its request and gets the fate Poison.
 func (w *Writer) halve(ctx context.Context, target string, ops []document.Op) ([]Fate, error) {
 	begin := w.d.Clock.Now()
 	fates, err := w.d.Index.Bulk(ctx, target, ops)
@@ -218,8 +218,8 @@ func (w *Writer) halve(ctx context.Context, target string, ops []document.Op) ([
 	return fates, nil
 }
 
-// fewAtFault is the number of unreadable operations in a row from which the cause is no longer the operations
-// themselves.
+// fewAtFault is the minimum number of consecutive unreadable operations for which the operations themselves are not the
+// cause.
 const fewAtFault = 8
 
 func allPoison(fates []Fate) bool {

@@ -89,7 +89,7 @@ func TestPatienceEndsInARetryOfTheBatch(t *testing.T) {
 				if !errors.As(err, &fault) || fault.Operator {
 					t.Fatalf("error %v", err)
 				}
-				// 0.1 0.2 0.4 0.8 1.6 2 2 2: the next one would end behind ten seconds
+				// The pauses are 0.1 0.2 0.4 0.8 1.6 2 2 2 s; another one would exceed ten seconds.
 				if took := time.Since(begin); took != 9100*time.Millisecond || len(i.sent) != 9 {
 					t.Errorf("%d requests in %s", len(i.sent), took)
 				}
@@ -130,7 +130,7 @@ func TestWhatAPersonHasToMendStopsAtOnce(t *testing.T) {
 	}
 }
 
-// picky rejects requests that contain the given ids, or are too long.
+// picky is a fake that rejects requests that contain the given ids or are too long.
 type picky struct {
 	bad   map[int64]bool
 	most  int
@@ -211,7 +211,7 @@ func TestRequestsHaveBounds(t *testing.T) {
 	}
 }
 
-// crowd counts concurrent requests.
+// crowd is a fake that counts concurrent requests.
 type crowd struct{ running, most atomic.Int32 }
 
 func (c *crowd) Bulk(_ context.Context, _ string, ops []document.Op) ([]indexsync.Fate, error) {

@@ -9,14 +9,14 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// batch holds the patients to be recomputed for the records of one call, and the results known without the database.
+// batch holds the patients to recompute for the records of one call, and the results determined without the database.
 type batch struct {
-	fixed     []*outcome.Result // results known without the database; else nil
-	named     [][]int64         // patients of each record
-	last      map[int64]int     // index of the last record of each patient
+	fixed     []*outcome.Result // results determined without the database; otherwise nil
+	named     [][]int64         // patients named by each record
+	last      map[int64]int     // index of the last record that names each patient
 	targets   []Target
 	truncated map[string]bool
-	recent    time.Time // events committed earlier are not waited for
+	recent    time.Time // commit time before which events are not waited for
 }
 
 func newBatch(records []change.Record, recent time.Time) *batch {
@@ -32,7 +32,7 @@ func newBatch(records []change.Record, recent time.Time) *batch {
 	return b
 }
 
-// take adds one record. Any result but Applied is final.
+// take adds a record. Any result other than Applied is final.
 func (b *batch) take(i int, r change.Record) outcome.Result {
 	switch r.Table() {
 	case change.UserDetails, change.Billing, change.LabReportRelation:
@@ -58,7 +58,7 @@ func (b *batch) take(i int, r change.Record) outcome.Result {
 	return outcome.Skip("unknown_op")
 }
 
-// row adds the patients of both images: a bill that moves from one patient to another changes both.
+// row adds the patients of both images: if a bill moves from one patient to another, both change.
 func (b *batch) row(i int, r change.Record, c change.Change) outcome.Result {
 	images, err := imagesOf(r, c)
 	if err != nil {
@@ -77,13 +77,13 @@ func (b *batch) row(i int, r change.Record, c change.Change) outcome.Result {
 	return outcome.Result{Kind: outcome.Applied}
 }
 
-// mayBeEarly reports whether the event may have arrived before its row is readable. Old events are not early, nor are
+// mayBeEarly reports whether the event may have arrived before its row is readable. It is false for old events, and for
 // rows of a snapshot, which were read from the table itself.
 func (b *batch) mayBeEarly(c change.Change) bool {
 	return c.Op != change.Read && c.Source.TsMs >= b.recent.UnixMilli()
 }
 
-// imagesOf returns the images of the row before and after the change, at least one.
+// imagesOf returns the images of the row before and after the change; at least one exists.
 func imagesOf(r change.Record, c change.Change) ([]envelope.Image, error) {
 	var images []envelope.Image
 	for _, raw := range [][]byte{c.Before, c.After} {

@@ -14,15 +14,14 @@ type Members interface {
 	Members(ctx context.Context, scope authn.LabScope, userIDs []int64) ([]int64, error)
 }
 
-// Forced recomputes patients on request. It writes their rows even when they are unchanged, so that the index is
-// corrected when only the index is wrong.
+// Forced recomputes patients on request. It writes their rows even if they are unchanged, so that a wrong index is
+// corrected.
 type Forced struct {
 	Users   Users
 	Members Members
 }
 
-// RecomputeIn recomputes the patients in userIDs that belong to the laboratory, or did before, and returns their
-// number.
+// RecomputeIn recomputes the patients in userIDs that belong or belonged to the laboratory, and returns their number.
 func (f Forced) RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs []int64) (int, error) {
 	members, err := f.Members.Members(ctx, scope, userIDs)
 	if err != nil || len(members) == 0 {
@@ -53,7 +52,7 @@ func (f Forced) RecomputeForced(ctx context.Context, userIDs []int64) (refused m
 	return refused, nil
 }
 
-// first returns an error for one of the rejected rows, with the number of the others; nil when there are none.
+// first returns an error for one of the rejected rows, with the number of the others; nil if there are none.
 func (f Forced) first(refused map[int64]error) error {
 	for id, poison := range refused {
 		return fmt.Errorf("patient %d and %d others refused: %w", id, len(refused)-1, poison)

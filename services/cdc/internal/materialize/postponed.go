@@ -12,12 +12,12 @@ import (
 const (
 	firstPostponement = time.Second
 	lastPostponement  = 32 * time.Second
-	maxPostponed      = 100_000 // patients; the reconciliation finds further ones
+	maxPostponed      = 100_000 // patients; further ones are left to the reconciliation
 )
 
 // Postponed holds patients whose source rows were not readable within the time that a batch may wait. It recomputes
-// them after 1, 2, 4 … 32 seconds, by when even a slow replica shows a committed row. A process that ends recomputes
-// all of them once more; after a crash the reconciliation finds them. Safe for concurrent use.
+// them after 1, 2, 4 … 32 seconds, by which time even a slow replica shows a committed row. At shutdown, all of them
+// are recomputed once more; after a crash, the reconciliation finds them. It is safe for concurrent use.
 type Postponed struct {
 	clock clock.Clock
 	mu    sync.Mutex // guards due
@@ -26,7 +26,7 @@ type Postponed struct {
 
 type postponement struct {
 	at   time.Time
-	wait time.Duration // delay before at
+	wait time.Duration // the delay that ends at at
 }
 
 // NewPostponed returns an empty Postponed.
@@ -34,7 +34,7 @@ func NewPostponed(c clock.Clock) *Postponed {
 	return &Postponed{clock: c, due: map[int64]postponement{}}
 }
 
-// Add adds patients; those already in the list start again with the first delay.
+// Add adds patients; those already in the list restart with the first delay.
 func (p *Postponed) Add(userIDs []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,13 +53,13 @@ func (p *Postponed) Waiting() int {
 	return len(p.due)
 }
 
-// RunOnce recomputes the patients that are due. After a fault they stay due.
+// RunOnce recomputes the patients that are due. After a fault, they stay due.
 func (p *Postponed) RunOnce(ctx context.Context, users Users) error {
 	return p.compute(ctx, users, p.ready(p.clock.Now()))
 }
 
-// Finish recomputes all patients, due or not. It is called at shutdown, because their events are committed and no other
-// process gets them.
+// Finish recomputes all patients, due or not. It is called at shutdown, because their events are committed and not
+// delivered to another process.
 func (p *Postponed) Finish(ctx context.Context, users Users) error {
 	return p.compute(ctx, users, p.ready(p.clock.Now().Add(lastPostponement)))
 }
@@ -94,8 +94,8 @@ func (p *Postponed) ready(by time.Time) []int64 {
 	return ids
 }
 
-// done postpones patients that were recomputed at the given time, or removes them after the last delay. Patients that
-// were added again since then are unchanged.
+// done postpones patients that were recomputed at the given time, or removes them after the last delay. Patients added
+// again since then are unchanged.
 func (p *Postponed) done(ids []int64, computed time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

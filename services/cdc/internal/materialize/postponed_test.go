@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 )
 
-// virtual returns the virtual time of the test.
+// virtual is a clock with the test's virtual time.
 type virtual struct{}
 
 func (virtual) Now() time.Time { return time.Now() }
@@ -45,10 +45,10 @@ func TestAPostponedPatientIsComputedWithGrowingPauses(t *testing.T) {
 			if err := p.RunOnce(t.Context(), r); !errors.Is(err, r.err) {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Second) // virtual
+			time.Sleep(time.Second) // virtual time
 		}
 		s := time.Second
-		again := []time.Duration{11 * s, 12 * s, 14 * s, 18 * s, 26 * s, 42 * s, 74 * s} // 12: repeated after the fault
+		again := []time.Duration{11 * s, 12 * s, 14 * s, 18 * s, 26 * s, 42 * s, 74 * s} // 12 s: repeated after the fault
 		if want := append([]time.Duration{1 * s, 3 * s, 7 * s}, again...); !slices.Equal(r.at[7], want) {
 			t.Errorf("7 at %v", r.at[7])
 		}
@@ -58,8 +58,8 @@ func TestAPostponedPatientIsComputedWithGrowingPauses(t *testing.T) {
 	})
 }
 
-// A rolling update ends every process within a minute. Waiting patients are computed before, not only in the next round
-// of the reconciliation.
+// TestAProcessThatEndsComputesWhoeverWaits checks that a process recomputes all waiting patients before it ends. After
+// a rolling update they would otherwise wait for the next round of the reconciliation.
 func TestAProcessThatEndsComputesWhoeverWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,22 +12,22 @@ import (
 // Store recomputes rows of user_meta in one transaction.
 type Store interface {
 	// Recompute locks the rows of targets, which must be distinct and ordered by id, reads their sources, and writes the
-	// computed rows. It is idempotent. The error is an *outcome.Fault, or a *Poison when the database rejects a row
-	// because of its values; then nothing is written.
+	// computed rows. It is idempotent. The error is an *outcome.Fault, or a *Poison if the database rejects a row because
+	// of its values; nothing is written then.
 	Recompute(ctx context.Context, targets []Target) (Summary, error)
 }
 
 // Late accepts patients whose source rows were not readable within the time that a batch may wait. It recomputes them
-// later, or leaves them to the reconciliation.
+// later or leaves them to the reconciliation.
 type Late interface {
 	Add(userIDs []int64)
 }
 
 // Observer counts computed rows for metrics.
 type Observer interface {
-	// Recomputed counts rows that were written, were equal to the stored row, and had a list at its limit.
+	// Recomputed counts rows: written ones, ones equal to the stored row, and ones with a list at its limit.
 	Recomputed(written, equal, capped int)
-	// Early counts patients that were recomputed because an event arrived before its row was readable.
+	// Early counts patients recomputed again because an event arrived before its row was readable.
 	Early(patients int)
 	// Late counts patients that were passed to Late.
 	Late(patients int)
@@ -36,12 +36,12 @@ type Observer interface {
 // Config holds the limits of one call.
 type Config struct {
 	MaxTargets int           // patients per transaction
-	Patience   time.Duration // total time that one call waits for rows that are not readable yet
+	Patience   time.Duration // maximum total time that a call waits for rows that are not readable yet
 }
 
-// DefaultConfig returns the values for production. The transactions are large enough to amortize the disk, without
-// holding locks for long. The wait covers a commit that is being written to disk. It is no longer than that, because a
-// row that was deleted meanwhile looks the same and must not delay its partition.
+// DefaultConfig returns the values for production. The transactions are large enough to amortize disk writes, but do
+// not hold locks for long. The wait covers a commit that is being written to disk, but no more: a row that was deleted
+// meanwhile looks the same and must not delay its partition.
 func DefaultConfig() Config { return Config{MaxTargets: 500, Patience: 300 * time.Millisecond} }
 
 const (
@@ -49,7 +49,7 @@ const (
 	maxWait   = 5 * time.Second
 )
 
-// Deps are the services that a Recomputer uses.
+// Deps are the dependencies of a Recomputer.
 type Deps struct {
 	Store    Store
 	Late     Late
@@ -57,13 +57,13 @@ type Deps struct {
 	Config   Config
 }
 
-// Recomputer recomputes the rows of patients. Safe for concurrent use.
+// Recomputer recomputes the rows of patients. It is safe for concurrent use.
 type Recomputer struct{ d Deps }
 
 // NewRecomputer returns a Recomputer. All fields of d are required.
 func NewRecomputer(d Deps) *Recomputer { return &Recomputer{d} }
 
-// Recompute makes the rows of targets equal to their sources; targets may be in any order and repeat patients. The
+// Recompute makes the rows of targets equal to their sources. targets may be in any order and contain duplicates. The
 // patients in Summary.Early were passed to Late. After an error, which is an *outcome.Fault, the call can be repeated.
 func (r *Recomputer) Recompute(ctx context.Context, targets []Target) (Summary, error) {
 	total, err := r.chunks(ctx, merge(targets))
@@ -83,8 +83,8 @@ func (r *Recomputer) Recompute(ctx context.Context, targets []Target) (Summary, 
 	return total, nil
 }
 
-// again recomputes targets whose source rows were not readable yet, with growing pauses. It returns the targets for
-// which this is still so.
+// again recomputes targets whose source rows were not readable yet, with growing pauses. It returns those whose rows
+// are still not readable.
 func (r *Recomputer) again(ctx context.Context, total *Summary) ([]Target, error) {
 	early, left := total.Early, r.d.Config.Patience
 	if len(early) > 0 {
@@ -100,7 +100,7 @@ func (r *Recomputer) again(ctx context.Context, total *Summary) ([]Target, error
 			return nil, err
 		}
 		early, next.Early = next.Early, nil
-		next.Equal = 0 // counted in the first attempt
+		next.Equal = 0 // already counted in the first attempt
 		total.add(next)
 	}
 	return early, nil
@@ -118,7 +118,7 @@ func (r *Recomputer) chunks(ctx context.Context, targets []Target) (Summary, err
 	return total, nil
 }
 
-// bisect splits targets until only rows that the database rejects fail, so that the others are written.
+// bisect splits targets until only the rows rejected by the database fail, so that the others are written.
 func (r *Recomputer) bisect(ctx context.Context, targets []Target) (Summary, error) {
 	s, err := r.d.Store.Recompute(ctx, targets)
 	var poison *Poison

@@ -14,11 +14,11 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// store is a database in which some rows are not visible yet and some are rejected.
+// store is a fake database in which some rows are not visible yet and some are rejected.
 type store struct {
-	visible map[int64]time.Time // when a row becomes visible; at once when absent
+	visible map[int64]time.Time // when a row becomes visible; absent: immediately
 	poison  map[int64]bool
-	fails   int // number of attempts while the database is unavailable
+	fails   int // number of attempts that fail, as with an unavailable database
 	calls   [][]int64
 }
 
@@ -91,7 +91,7 @@ func TestAnEarlyEventIsComputedAgainUntilItsRowIsThere(t *testing.T) {
 		if _, err := r.Recompute(t.Context(), named(1, 2, 3)); err != nil {
 			t.Fatal(err)
 		}
-		// at 0, then after 20, 40 and 80 ms only for the early one
+		// At 0, then after 20, 40 and 80 ms only for the early patient.
 		if diff := cmp.Diff([][]int64{{1, 2, 3}, {2}, {2}, {2}}, s.calls); diff != "" {
 			t.Fatal(diff)
 		}

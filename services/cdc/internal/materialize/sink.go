@@ -14,8 +14,7 @@ type Users interface {
 	Recompute(ctx context.Context, targets []Target) (Summary, error)
 }
 
-// Tables records that a source table was truncated, which has no event for each row. When it returns nil, that is
-// recorded durably.
+// Tables records durably that a source table was truncated, because a truncation has no event per row.
 type Tables interface {
 	Truncated(ctx context.Context, table string) error
 }
@@ -27,15 +26,15 @@ type Sink struct {
 	clock  clock.Clock
 }
 
-// NewSink returns a Sink.
+// NewSink returns a Sink that recomputes patients with users and reports truncations to tables.
 func NewSink(users Users, tables Tables, clk clock.Clock) *Sink {
 	return &Sink{users: users, tables: tables, clock: clk}
 }
 
-// Apply applies a batch of records, in their order, and returns one result per record. A record is coalesced when later
-// ones of the batch name all of its patients. It is dead when it cannot be decoded, or when it is the last one to name
-// a patient whose row the database rejects. The error is an *outcome.Fault: nothing may be marked, and the whole batch
-// may be repeated.
+// Apply applies a batch of records, in their order, and returns one result per record. A record is coalesced if later
+// ones of the batch name all of its patients. It is dead if it cannot be decoded, or if it is the last one that names a
+// patient whose row the database rejects. The error is an *outcome.Fault: nothing may be marked, and the caller may
+// repeat the whole batch.
 func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Result, error) {
 	b := newBatch(records, s.clock.Now().Add(-freshness))
 	summary := Summary{}
@@ -54,5 +53,5 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 }
 
 // freshness is how long after its commit an event may arrive before its row is readable. Older events come from a
-// backlog or a replay: their missing rows were deleted since, and waiting would not help.
+// backlog or a replay: if their rows are missing, they were deleted since, and waiting would not help.
 const freshness = time.Minute

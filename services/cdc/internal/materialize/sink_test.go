@@ -23,7 +23,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// users stores the targets that it gets.
+// users is a fake that stores the targets it receives.
 type users struct {
 	targets []materialize.Target
 	poison  map[int64]*materialize.Poison
@@ -57,7 +57,7 @@ func record(table, value string) change.Record {
 	return change.Record{Topic: "lab.lab." + table, Key: []byte(`{"id":501}`), Value: []byte(value)}
 }
 
-// event returns a change of a row; a user of 0 means that the image is missing.
+// event returns a change of a row; user 0 means that the image is missing.
 func event(table, op string, row, before, after int64, at time.Time) change.Record {
 	image := func(user int64) string {
 		switch {
@@ -119,7 +119,7 @@ func TestWhatAnEventShowedIsHandedOn(t *testing.T) {
 	} {
 		u := &users{}
 		apply(t, u, nil, c.record)
-		for _, target := range u.targets { // also the patient in the image before
+		for _, target := range u.targets { // includes the patient of the image before
 			if diff := cmp.Diff(c.want, target.Seen, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: got %s, want none", name, diff)
 			}
@@ -163,12 +163,12 @@ func TestARecordIsCoalescedWhenLaterOnesNameAllItsPatients(t *testing.T) {
 	t.Parallel()
 	u := &users{poison: map[int64]*materialize.Poison{9: {Reason: "too_long", Err: errors.New("column x")}}}
 	got := apply(t, u, nil,
-		event(change.Billing, "u", 1, 1, 2, now),           // 1 and 2: both later
-		event(change.UserDetails, "u", 0, 1, 1, now),       // 1: later
-		event(change.Billing, "c", 3, 0, 9, now),           // 9: later, also poison
-		event(change.LabReportRelation, "c", 4, 0, 1, now), // the last one with patient 1
-		event(change.Billing, "u", 5, 2, 9, now),           // the last one with patients 2 and 9, which is poison
-		event(change.Billing, "u", 5, 3, 3, now),           // the only one with patient 3
+		event(change.Billing, "u", 1, 1, 2, now),           // patients 1 and 2 are named again later
+		event(change.UserDetails, "u", 0, 1, 1, now),       // patient 1 is named again later
+		event(change.Billing, "c", 3, 0, 9, now),           // patient 9 is named again later; its row is rejected
+		event(change.LabReportRelation, "c", 4, 0, 1, now), // the last one that names patient 1
+		event(change.Billing, "u", 5, 2, 9, now),           // the last one that names 2 and 9; the row of 9 is rejected
+		event(change.Billing, "u", 5, 3, 3, now),           // the only one that names patient 3
 	)
 	want := []outcome.Result{{Kind: outcome.Coalesced}, {Kind: outcome.Coalesced}, {Kind: outcome.Coalesced}, {Kind: outcome.Applied},
 		{Kind: outcome.Dead, Sink: "sql", Reason: "too_long"}, {Kind: outcome.Applied}}
@@ -177,7 +177,8 @@ func TestARecordIsCoalescedWhenLaterOnesNameAllItsPatients(t *testing.T) {
 	}
 }
 
-// Every record has exactly one result. Every named patient is computed, and one record has its result.
+// TestEveryRecordIsAccountedFor checks that every record has exactly one result, and that every named patient is
+// computed and reflected in the result of one record.
 func TestEveryRecordIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(rt *rapid.T) {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Target is one patient whose row is to be recomputed.
+// Target is a patient whose row has to be recomputed.
 type Target struct {
 	UserID int64
-	Seen   []Seen // source rows in the events; the computation is repeated until the sources show them
-	// SourceTime is the commit time of the newest of the changes in epoch milliseconds; 0 when unknown.
+	Seen   []Seen // source rows in the events; the computation is repeated until they are visible in the sources
+	// SourceTime is the commit time of the newest change in epoch milliseconds; 0 if unknown.
 	SourceTime int64
-	// Force writes the row even when it is unchanged, with a revision above the document of IndexVersion. This corrects a
-	// wrong document of a correct row.
+	// Force writes the row even if it is unchanged, with a revision above that of IndexVersion. This corrects a wrong
+	// document of a correct row.
 	Force        bool
 	IndexVersion int64
 }
@@ -35,7 +35,7 @@ type Summary struct {
 	Written int
 	Equal   int               // rows that were equal to the stored ones
 	Capped  int               // written rows with a list at its limit
-	Early   []Target          // targets whose sources did not show what was seen
+	Early   []Target          // targets whose sources did not contain the rows in Seen
 	Poison  map[int64]*Poison // patients whose row the database rejects
 }
 
@@ -52,8 +52,8 @@ func (s *Summary) add(o Summary) {
 	}
 }
 
-// Poison is the permanent rejection of a row, for example for a value that its column cannot hold. Err names the
-// column, never the value.
+// Poison is the permanent rejection of a row, such as for a value that does not fit its column. Err names the column,
+// but never contains the value.
 type Poison struct {
 	Reason string // a fixed lower-case word for metrics and headers
 	Err    error
@@ -63,7 +63,7 @@ func (p *Poison) Error() string { return fmt.Sprintf("%s: %v", p.Reason, p.Err) 
 
 func (p *Poison) Unwrap() error { return p.Err }
 
-// merge returns one target per patient, ordered by id, in which order the rows are locked.
+// merge returns one target per patient. They are ordered by id, which is the order of locking.
 func merge(targets []Target) []Target {
 	byUser := make(map[int64]*Target, len(targets))
 	for _, t := range targets {
@@ -87,7 +87,7 @@ func merge(targets []Target) []Target {
 	return merged
 }
 
-// lastSeen keeps the last state of each source row.
+// lastSeen returns the last state of each source row.
 func lastSeen(all []Seen) []Seen {
 	type row struct {
 		table string

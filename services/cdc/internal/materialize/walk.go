@@ -9,31 +9,31 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// Position is how far a full resync has come. Mark distinguishes two of them at the same patient.
+// Position is the progress of a full resync. Mark distinguishes two resyncs at the same patient.
 type Position struct {
-	UserID int64 // last patient that was recomputed
+	UserID int64 // last recomputed patient
 	Mark   int64
 }
 
-// Walks stores the position of the full resync durably; there is one at a time. A restart takes precedence over a
-// running resync: Advance and Finish change nothing and return false when the position differs from the given one.
+// Walks stores the position of the full resync durably. There is at most one. A restart takes precedence over a running
+// resync: Advance and Finish change nothing and return false if the stored position differs from the given one.
 type Walks interface {
-	// Restart starts a full resync with the first patient.
+	// Restart starts a full resync at the first patient.
 	Restart(ctx context.Context) error
-	// Position returns the position; ok is false when no full resync is due.
+	// Position returns the position; ok is false if no full resync is due.
 	Position(ctx context.Context) (p Position, ok bool, err error)
 	Advance(ctx context.Context, from Position, userID int64) (to Position, ok bool, err error)
 	Finish(ctx context.Context, at Position) (ok bool, err error)
-	// UserIDs returns up to limit ids of patients above after, ascending.
+	// UserIDs returns up to limit ids of patients above after, in ascending order.
 	UserIDs(ctx context.Context, after int64, limit int) ([]int64, error)
 }
 
-// Phases returns the current phase.
+// Phases returns the phase of the migration of user_meta.
 type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
 }
 
-// WalkerDeps are the services and limits of a Walker.
+// WalkerDeps are the dependencies and limits of a Walker.
 type WalkerDeps struct {
 	Walks    Walks
 	Phases   Phases
@@ -44,25 +44,26 @@ type WalkerDeps struct {
 }
 
 // Walker runs full resyncs: after the migration of user_meta, during which changes were not indexed, and after a source
-// table was truncated. It writes rows even when they are unchanged, so that every patient is indexed again. It resumes
+// table was truncated. It writes rows even if they are unchanged, so that every patient is indexed again. It resumes
 // where it stopped; two walkers at the same time are harmless but duplicate work.
 type Walker struct{ d WalkerDeps }
 
 // NewWalker returns a Walker; Run starts it.
 func NewWalker(d WalkerDeps) *Walker { return &Walker{d} }
 
-// Truncated starts a full resync, because a truncation has no events that name the deleted rows.
+// Truncated starts a full resync, because a truncation has no events for the deleted rows.
 func (w *Walker) Truncated(ctx context.Context, table string) error {
 	w.d.Log.Warn("a captured table was truncated; all patients are computed again", "table", table)
 	return w.d.Walks.Restart(ctx)
 }
 
-// Run runs full resyncs that are due until ctx ends.
+// Run waits for full resyncs that are due and runs them, until ctx ends.
 func (w *Walker) Run(ctx context.Context) error {
 	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "walk over all patients", w.RunOnce)
 }
 
-// RunOnce runs a full resync to its end if one is due. It does not begin before the migration of user_meta is over.
+// RunOnce runs a full resync to its end if one is due. It does not start one before the end of the migration of
+// user_meta.
 func (w *Walker) RunOnce(ctx context.Context) error {
 	now, err := w.d.Phases.Phase(ctx)
 	if err != nil || now != phase.Running {
@@ -87,7 +88,7 @@ func (w *Walker) RunOnce(ctx context.Context) error {
 	}
 }
 
-// step recomputes one chunk of patients. It returns the new position, nil at the end, and the number of patients.
+// step recomputes one chunk of patients. It returns the new position, or nil at the end, and the number of patients.
 func (w *Walker) step(ctx context.Context, at Position) (*Position, int, error) {
 	ids, err := w.d.Walks.UserIDs(ctx, at.UserID, w.d.Chunk)
 	if err != nil {

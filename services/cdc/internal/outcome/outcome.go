@@ -11,7 +11,7 @@ import (
 type Kind uint8
 
 const (
-	// Applied means that the record's effect is durable in its sink.
+	// Applied means that the effect of the record is durable in its sink.
 	Applied Kind = iota
 	// Superseded means that the sink has a newer state.
 	Superseded
@@ -20,13 +20,13 @@ const (
 	// Skipped means that the record has no effect, such as a tombstone, an unknown operation or a table that is not
 	// consumed.
 	Skipped
-	// Dead means that the record itself is invalid and can never be processed. It becomes a dead letter.
+	// Dead means that the record is invalid and can never be processed. It becomes a dead letter.
 	Dead
 )
 
 var names = [...]string{"applied", "superseded", "coalesced", "skipped", "dead"}
 
-// String returns the name in metrics.
+// String returns the metric label of the kind.
 func (k Kind) String() string { return names[k] }
 
 // Kinds returns all kinds.
@@ -38,22 +38,22 @@ type Result struct {
 	// Reason is the cause of Skipped or Dead, a fixed lower-case word such as "tombstone", for metrics and headers.
 	Reason string
 	Sink   string // with Dead: "decode", "sql" or "index"
-	Err    error  // with Dead: for operators; names columns and types, never a value of a row
+	Err    error  // set if Dead, for operators; names columns and types, but never contains a value of a row
 }
 
-// Died returns the result of a record that can never be processed.
+// Died returns the result for a record that can never be processed.
 func Died(sink, reason string, err error) Result {
 	return Result{Kind: Dead, Sink: sink, Reason: reason, Err: err}
 }
 
-// Skip returns the result of a record without an effect.
+// Skip returns the result for a record without an effect.
 func Skip(reason string) Result { return Result{Kind: Skipped, Reason: reason} }
 
-// Fault is the error of a batch that cannot be processed now. Nothing of the batch may be marked as consumed.
+// Fault is the error of a batch that cannot be processed now. No record of the batch may be marked as consumed.
 type Fault struct {
 	Err      error
-	Operator bool   // only an operator can fix it: pause and report it
-	Advice   string // with Operator: what the operator should do
+	Operator bool   // only an operator can fix it, so pause and report it
+	Advice   string // advice for the operator, if Operator is set
 }
 
 // Error returns the cause and the advice.
@@ -66,15 +66,15 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Retry wraps a temporary failure: an outage, a deadlock, an overload.
+// Retry returns a fault for a temporary failure, such as an outage, a deadlock or an overload.
 func Retry(err error) error { return &Fault{Err: err} }
 
-// Operator wraps a failure that an operator has to fix; advice says how.
+// Operator returns a fault that an operator has to fix; advice says how.
 func Operator(err error, advice string) error {
 	return &Fault{Err: err, Operator: true, Advice: advice}
 }
 
-// FaultOf returns the fault in err. Any other error becomes a temporary fault, because dropping the batch would lose
+// FaultOf returns the fault in err. Any other error is treated as temporary, because dropping the batch would lose
 // records.
 func FaultOf(err error) *Fault {
 	var f *Fault

@@ -1,6 +1,6 @@
-// Package phase detects whether user_meta has the person's columns yet. Before that (phase migration) the materializer
-// fills the first set of columns and nothing is indexed. Afterwards (phase running) everything is, beginning with a
-// full resync.
+// Package phase detects whether user_meta has the person's columns yet. Until then (phase migration), the materializer
+// fills only the first set of columns and nothing is indexed. Afterwards (phase running), all columns are filled and
+// indexed, starting with a full resync.
 package phase
 
 import (
@@ -15,7 +15,7 @@ import (
 // Phase is the state of the migration of user_meta.
 type Phase string
 
-// Phases as spelled in CDC_PHASE_OVERRIDE and on the health page.
+// Phases, as spelled in CDC_PHASE_OVERRIDE and on the health page.
 const (
 	Migration Phase = "migration"
 	Running   Phase = "running"
@@ -26,38 +26,38 @@ type Schema interface {
 	HasFullName(ctx context.Context) (bool, error)
 }
 
-// Walk starts full resyncs, which run in the background. When Restart returns nil, the start is durable: it survives
-// the end of the process.
+// Walk starts full resyncs, which run in the background. Once Restart has returned nil, the start survives the end of
+// the process.
 type Walk interface {
 	Restart(ctx context.Context) error
 }
 
-// Deps are the services and settings of a Watch.
+// Deps are the dependencies and settings of a Watch.
 type Deps struct {
 	Schema   Schema
 	Walk     Walk
-	Override Phase // used instead of the schema; empty: none
+	Override Phase // replaces the detected phase; empty: none
 	Interval time.Duration
 	Log      *slog.Logger
 }
 
-// DefaultInterval is how often the schema is read. An added column must be detected this way, because it causes no
-// error in a pipeline that does not use it.
+// DefaultInterval is how often the schema is read. Polling is needed, because an added column causes no error in a
+// pipeline that does not use it.
 const DefaultInterval = 5 * time.Second
 
-// Watch holds the current phase. Safe for concurrent use.
+// Watch holds the current phase. It is safe for concurrent use.
 type Watch struct {
 	d Deps
-	// looking is the lock of present. It holds one value while a caller has it. Callers wait for it only as long as their
-	// contexts last, so that a probe does not wait for an unavailable database.
+	// looking is a lock that guards present: the holder has put one value into it. Callers wait for the lock only until
+	// their contexts end, so that a probe does not wait for an unavailable database.
 	looking chan struct{}
 	present Phase
 }
 
-// New returns a Watch that has not read the schema yet.
+// New returns a Watch. It does not read the schema.
 func New(d Deps) *Watch { return &Watch{d: d, looking: make(chan struct{}, 1)} }
 
-// lock waits for the lock, which unlock releases.
+// lock waits for the lock; unlock releases it.
 func (w *Watch) lock(ctx context.Context) (unlock func(), err error) {
 	select {
 	case w.looking <- struct{}{}:
@@ -67,7 +67,7 @@ func (w *Watch) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Phase returns the phase. It reads the schema only when it was not read before.
+// Phase returns the phase. It reads the schema only if it has not been read yet.
 func (w *Watch) Phase(ctx context.Context) (Phase, error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (w *Watch) Running(ctx context.Context) (bool, error) {
 	return now == Running, err
 }
 
-// Check reads the schema. It returns the phase, and whether it differs from the previous one.
+// Check reads the schema. It returns the phase and whether it differs from the previous one.
 func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) 
 	return now, err == nil && before != "" && now != before, err
 }
 
-// look reads the schema; the caller holds the lock. The phase changes only after the full resync that the change needs
-// was started durably. Changes made in the migration phase are not indexed, so its begin and its end both start one.
+// look reads the schema; the caller holds the lock. The phase changes only after the required full resync was started
+// durably. Changes in the migration phase are not indexed, so both its begin and its end start a full resync.
 func (w *Watch) look(ctx context.Context) (Phase, error) {
 	now := w.d.Override
 	if now == "" {
@@ -124,7 +124,7 @@ func (w *Watch) look(ctx context.Context) (Phase, error) {
 	return now, nil
 }
 
-// Run reads the schema periodically until ctx ends. After an error the previous phase stays valid.
+// Run reads the schema periodically until ctx ends. After an error, the previous phase stays valid.
 func (w *Watch) Run(ctx context.Context) error {
 	return lifecycle.Every(ctx, w.d.Interval, w.d.Log, "phase of user_meta", func(ctx context.Context) error {
 		_, _, err := w.Check(ctx)

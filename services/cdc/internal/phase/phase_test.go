@@ -87,12 +87,12 @@ func TestADatabaseThatIsAwayLeavesThePhaseUnknown(t *testing.T) {
 	}
 }
 
-// A process that saw the migration may die during it. A full resync is therefore started at its begin, and again at its
-// end, because changes in between were not indexed.
+// TestAWalkIsAskedForAroundTheMigration checks that a full resync is started at the begin of a migration and again at
+// its end, because changes in between are not indexed. The process may crash during the migration.
 func TestAWalkIsAskedForAroundTheMigration(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		columns []bool // seen by consecutive reads
+		columns []bool // results of consecutive reads
 		want    int
 	}{
 		"running from the first":   {[]bool{true, true}, 0},
@@ -146,7 +146,7 @@ func TestAColumnThatAppearsIsNoticed(t *testing.T) {
 		defer cancel()
 		done := make(chan error, 1)
 		go func() { done <- w.Run(ctx) }()
-		time.Sleep(5500 * time.Millisecond) // virtual
+		time.Sleep(5500 * time.Millisecond) // virtual time
 		synctest.Wait()
 		s.add()
 		time.Sleep(time.Second)

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-const maxFullName = 400 // characters of the column; its parts may have 403 together
+const maxFullName = 400 // characters of the column; the parts may have 403 together
 
 // Compute returns the patient's row for the sources, without Rev and UpdatedAt. previous is the stored row, nil or a
-// stub when there is none; it contributes the laboratories that the patient was in.
+// stub if there is none; previous laboratories are taken from it.
 //
-// Only rows of the patient's current laboratory are used. For a patient who is deleted, or whose row is missing, only
-// the laboratories are kept: the index needs them to write stubs, and all personal data must be forgotten.
+// Only rows of the patient's current laboratory are used. For a deleted patient, or one without a source row, only the
+// laboratories are kept: they are needed for stubs in the index, and all personal data must be removed.
 func Compute(userID int64, s Sources, previous *Row) Row {
 	row := Row{UserID: userID, IsDeleted: s.Patient == nil || s.Patient.IsDeleted}
 	row.LabID, row.FormerLabIDs = routes(s.Patient, previous)
@@ -27,7 +27,7 @@ func Compute(userID int64, s Sources, previous *Row) Row {
 	return row
 }
 
-// routes returns the current laboratory and, ascending, the laboratories that the patient left.
+// routes returns the current laboratory and the previous ones in ascending order.
 func routes(p *Patient, previous *Row) (current int64, left []int64) {
 	if previous == nil {
 		previous = &Row{}
@@ -71,7 +71,7 @@ func (r *Row) person(p *Patient) {
 	r.PassportNo, r.NationalIdentityNumber = p.PassportNo, p.NationalIdentityNumber
 }
 
-// name returns the full name on one line, composed of its parts when it is empty.
+// name returns the full name on one line. If it is empty, it is composed of its parts.
 func (p *Patient) name() string {
 	words := strings.Fields(p.FullName)
 	if len(words) == 0 {
@@ -108,8 +108,8 @@ func (r *Row) reports(reports []Report) {
 	})
 }
 
-// scopes sets the branches, organizations and centres that may see the patient: those of the registration and of every
-// bill and report, ascending.
+// scopes sets the branches, organizations and centres that may see the patient: those of the registration and of all
+// bills and reports, in ascending order.
 func (r *Row) scopes(s Sources) {
 	orgs, branches, centres := []*int64{s.Patient.OrgID}, []*int64{s.Patient.BranchID}, []*int64{s.Patient.CCID}
 	for _, b := range s.Bills {

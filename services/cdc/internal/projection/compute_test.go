@@ -62,7 +62,7 @@ func TestTheFullNameIsOneLineWithinItsColumn(t *testing.T) {
 	}
 }
 
-// After A → B → A only B needs a stub.
+// TestAPatientWhoMovesLeavesARoute checks that only B needs a stub after the moves A → B → A.
 func TestAPatientWhoMovesLeavesARoute(t *testing.T) {
 	t.Parallel()
 	in := func(lab int64, previous *projection.Row) *projection.Row {

@@ -3,11 +3,11 @@ package projection
 import "slices"
 
 // MaxEntries is the maximum number of entries in a list of the row. A patient with more is usually the account of a
-// walk-in counter. The newest entries are kept, because users still search for these.
+// walk-in counter. The newest entries are kept, because these are still searched for.
 const MaxEntries = 5000
 
-// newest returns the distinct values of rows, which are ordered oldest first. Each value has the place of its last
-// occurrence, and only the last MaxEntries are kept. Zero values are left out. Without values it returns nil.
+// newest returns the distinct non-zero values of rows, which are ordered oldest first. Each value is at the place of
+// its last occurrence, and only the last MaxEntries are kept. Without values it returns nil.
 func newest[T any, V int64 | string](rows []T, value func(T) V) []V {
 	var zero V
 	var list []V

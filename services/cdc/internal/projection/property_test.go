@@ -59,8 +59,9 @@ func TestTheOrderOfTheSourcesDoesNotMatter(t *testing.T) {
 	})
 }
 
-// For any sequence of states of the sources, the row depends only on the last state and on the laboratories of the
-// others. Computing it again changes nothing, and revisions only increase, whatever the clock does.
+// TestALifeEndsInTheRowOfItsLastState checks random sequences of source states. The row must depend only on the last
+// state and on the laboratories of the others, computing it again must change nothing, and revisions must only
+// increase, whatever the clock does.
 func TestALifeEndsInTheRowOfItsLastState(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
@@ -103,7 +104,8 @@ func TestALifeEndsInTheRowOfItsLastState(t *testing.T) {
 	})
 }
 
-// Every field but Rev and UpdatedAt is compared, also one that is added later.
+// TestEqualLooksAtEveryField checks that every field but Rev and UpdatedAt is compared, including fields added in the
+// future.
 func TestEqualLooksAtEveryField(t *testing.T) {
 	t.Parallel()
 	fields := reflect.TypeFor[projection.Row]()

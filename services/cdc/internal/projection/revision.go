@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// NextRev returns the revision for a write: above the stored one and not behind the clock, so that a row which was
-// deleted and created again gets a higher one. indexVersion is the version of the document that a forced write must
-// exceed, 0 when unknown; a document of revision v has version 2v, 2v+1 or, when it was purged, 2v+2.
+// NextRev returns the revision for a write. It is above the stored one and not behind the clock, so that a row that was
+// deleted and created again gets a higher one. indexVersion is the document version that a forced write must exceed, 0
+// if unknown; a document of revision v has version 2v, 2v+1 or, if it was purged, 2v+2.
 func NextRev(stored int64, now time.Time, indexVersion int64) int64 {
 	return max(stored+1, now.UnixMicro(), indexVersion/2+1)
 }
 
-// Equal reports whether two rows are equal, apart from Rev and the times of their writes.
+// Equal reports whether two rows are equal, ignoring Rev and the times of their writes.
 func (r Row) Equal(o Row) bool {
 	r.Rev, r.UpdatedAt = o.Rev, o.UpdatedAt
 	return reflect.DeepEqual(r, o)
 }
 
-// Capped reports whether a list has MaxEntries: the patient may have more.
+// Capped reports whether a list has MaxEntries entries, so that older ones may be missing.
 func (r Row) Capped() bool {
 	return max(len(r.BillIDs), len(r.LabBillIDs), len(r.OrderNumbers), len(r.LabReportIDs),
 		len(r.SampleIDs), len(r.ManualSampleIDs), len(r.LrfIDs)) >= MaxEntries

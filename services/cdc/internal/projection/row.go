@@ -2,7 +2,7 @@
 // labReportRelation. It uses neither SQL nor the index.
 package projection
 
-// Row is one row of user_meta, with the names of its columns. Empty and absent lists are nil.
+// Row is a row of user_meta, with the column names as JSON names. Empty and absent lists are nil.
 type Row struct {
 	UserID       int64   `json:"user_id"`
 	LabID        int64   `json:"lab_id"`         // 0 only in a stub, whose Rev is 0
@@ -35,8 +35,8 @@ type Row struct {
 	CCIDs           []int64  `json:"cc_ids"`
 	RerunReportIDs  []int64  `json:"rerun_report_ids"` // reports with an open rerun
 
-	LastBillTime *int64 `json:"last_bill_time"` // epoch milliseconds; nil without a bill
+	LastBillTime *int64 `json:"last_bill_time"` // epoch milliseconds; nil without bills
 	IsDeleted    bool   `json:"is_deleted"`
-	Rev          int64  `json:"rev"`        // 0 in a stub, else microseconds since the epoch or more; the index versions are 2·Rev and 2·Rev+1
+	Rev          int64  `json:"rev"`        // 0 in a stub, else at least microseconds since the epoch; see NextRev
 	UpdatedAt    int64  `json:"updated_at"` // time of the write, epoch milliseconds
 }

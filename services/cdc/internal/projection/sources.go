@@ -1,7 +1,6 @@
 package projection
 
-// Patient holds the columns of a userDetails row that the projection uses. When FullName is empty it is composed of its
-// parts.
+// Patient holds the columns of a userDetails row used by the projection. An empty FullName is composed of its parts.
 type Patient struct {
 	LabID    int64
 	BranchID *int64
@@ -22,8 +21,8 @@ type Patient struct {
 	IsDeleted                                    bool
 }
 
-// Bill holds the columns of a billing row that the projection uses. Cancelled bills are included, because someone may
-// still search with the number on the printed bill.
+// Bill holds the columns of a billing row used by the projection. Cancelled bills are included, because users may still
+// search for the number on the printed bill.
 type Bill struct {
 	ID          int64
 	LabID       int64
@@ -35,8 +34,8 @@ type Bill struct {
 	Time        int64 // epoch milliseconds
 }
 
-// Report holds the columns of a labReportRelation row that the projection uses. Dismissed reports are included, because
-// the label on their tube must still lead to the patient.
+// Report holds the columns of a labReportRelation row used by the projection. Dismissed reports are included, because
+// the label on the tube must still lead to the patient.
 type Report struct {
 	ID             int64
 	LabID          int64
@@ -47,9 +46,9 @@ type Report struct {
 	RerunOpen      bool // sampleRedrawFlag is 3 or 4
 }
 
-// Sources are all rows of one patient, in any order and of any laboratory.
+// Sources are all rows of one patient in all laboratories, in any order.
 type Sources struct {
-	Patient *Patient // nil when the row does not exist
+	Patient *Patient // nil if the row does not exist
 	Bills   []Bill
 	Reports []Report
 }

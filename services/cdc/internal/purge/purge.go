@@ -1,7 +1,7 @@
 // Package purge deletes old stubs from the index: documents which record that a patient is not, or no longer, in a
-// laboratory. They are needed while a late event of lower version could bring the document back. Once the change topics
-// no longer have such events, the stubs are deleted, each with the next higher version, so that the document of a
-// patient who returned meanwhile is kept.
+// laboratory. They are needed as long as a late event with a lower version could restore the document. Once the change
+// topics no longer have such events, the stubs are deleted, each with the next higher version. The document of a
+// patient who has returned is thus kept.
 package purge
 
 import (
@@ -24,7 +24,7 @@ type Stubs interface {
 	Stubs(ctx context.Context, target string, below int64) iter.Seq2[document.Entry, error]
 }
 
-// Writer writes to an index.
+// Writer sends operations to an index. *indexsync.Writer is one.
 type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }
@@ -34,13 +34,13 @@ type Observer interface {
 	Purged(stubs int)
 }
 
-// Config holds the age at which stubs are deleted; nest it with envPrefix "PURGE_".
+// Config holds the age at which stubs are deleted; embed it with envPrefix "PURGE_".
 type Config struct {
 	// After must be longer than the retention of the change topics.
 	After time.Duration `env:"AFTER" envDefault:"192h"`
 }
 
-// Validate rejects an age below an hour. The service also compares the age with the retention of the topics.
+// Validate rejects an age below one hour. The service also compares the age with the topics' retention.
 func (c *Config) Validate() error {
 	if c.After < time.Hour {
 		return fmt.Errorf("PURGE_AFTER is %s: it must be longer than the change topics keep their records", c.After)
@@ -59,7 +59,7 @@ type Purger struct {
 
 const pageSize = 500
 
-// RunOnce deletes all stubs that are old enough. It is idempotent and may stop halfway. The error is a fault.
+// RunOnce deletes all stubs that are old enough. It is idempotent and can be interrupted. The error is a fault.
 func (p *Purger) RunOnce(ctx context.Context) error {
 	maker := document.NewMaker(document.RevVersions{})
 	before := p.Clock.Now().Add(-p.Config.After).UnixMicro()

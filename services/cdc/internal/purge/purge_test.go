@@ -47,7 +47,7 @@ func TestOldStubsGoAndPatientsStay(t *testing.T) {
 		t.Fatal(diff)
 	}
 	back := maker.Own(&projection.Row{UserID: 1, LabID: 7, Rev: young, FullName: "Came back"})
-	if _, err := w.Write(t.Context(), s.Live(), []document.Op{back}); err != nil { // possibly not refreshed yet
+	if _, err := w.Write(t.Context(), s.Live(), []document.Op{back}); err != nil { // the index may not be refreshed yet
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// full is an engine whose disk is nearly full: it accepts a merge but does not start it.
+// full is a fake engine with a nearly full disk: it accepts a merge but does not start it.
 type full struct{ Index }
 
 func (full) Next() string { return "patients_next" }

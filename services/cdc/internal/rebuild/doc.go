@@ -6,9 +6,8 @@
 //	verify   the new index against user_meta, laboratory by laboratory; what is missing is filled in
 //	swap     both aliases in one step; the old index stays
 //
-// The progress is stored nowhere but in the aliases. A second run continues with the index that the first one left, and
-// fills in what it lacks. Changes that the pipeline writes meanwhile have their own versions and win where they are
-// newer.
+// The progress is stored only in the aliases. A second run continues with the index left by the first one and fills in
+// missing documents. Changes that the pipeline writes meanwhile have their own versions, and the newer version is kept.
 //
 // No change is lost: a row that changes before the fill reads it is filled with the change. The event of a later change
 // is processed after the wait, when all processes write both indexes. See docs/adr/0006.

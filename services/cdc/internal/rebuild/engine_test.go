@@ -38,7 +38,7 @@ func deps(p *enginetest.Platform, out io.Writer) rebuild.Deps {
 		Workers: 2, Clock: clock.System{}, Out: out}
 }
 
-// agrees fails t unless the live index equals user_meta.
+// agrees fails the test unless the live index equals user_meta.
 func agrees(t *testing.T, p *enginetest.Platform) {
 	t.Helper()
 	var out bytes.Buffer
@@ -73,7 +73,7 @@ func small(t testing.TB) *enginetest.Platform {
 	return p
 }
 
-// stream changes patients at random. Two sinks, as of two processes, write the changes to the index.
+// stream changes patients at random. Two sinks, like those of two processes, write the changes to the index.
 func stream(ctx context.Context, p *enginetest.Platform, seed uint64) (changes int, err error) {
 	random := rand.New(rand.NewPCG(seed, seed))
 	sinks := []*indexsync.Sink{syncer(p), syncer(p)}
@@ -87,7 +87,7 @@ func stream(ctx context.Context, p *enginetest.Platform, seed uint64) (changes i
 	return changes, nil
 }
 
-// changeAll changes patients in one way, computes their rows and writes them to the index, as their events would.
+// changeAll changes patients, computes their rows and writes them to the index, as their events would.
 func changeAll(p *enginetest.Platform, sink *indexsync.Sink, random *rand.Rand, ids []int64) error {
 	query, arg := "fullName = CONCAT(?, id)", any(fmt.Sprint("Name ", random.Uint32(), " "))
 	switch random.IntN(4) {
@@ -144,7 +144,7 @@ func TestAnIndexIsRebuiltUnderChangesAndSearchesNeverFindLess(t *testing.T) {
 		})
 	}
 	least := int64(1 << 60)
-	all.Go(func() { // patients are never removed, so the number of documents with stubs never decreases
+	all.Go(func() { // patients are never removed, so the number of documents and stubs never decreases
 		for ctx.Err() == nil {
 			if n, err := p.Index.Count(context.Background(), p.Index.Live()); err != nil {
 				t.Error(err)
@@ -169,7 +169,7 @@ func TestAnIndexIsRebuiltUnderChangesAndSearchesNeverFindLess(t *testing.T) {
 	agrees(t, p)
 }
 
-// crashing simulates the end of the process at its nth step.
+// crashing simulates a crash of the process at its nth step.
 type crashing struct {
 	left   atomic.Int64
 	cancel context.CancelCauseFunc
@@ -187,7 +187,7 @@ func (m *crashing) step() error {
 	return nil
 }
 
-// mortalIndex dies before or after each change of an alias; mortalWriter and mortalRows die at each page.
+// mortalIndex crashes before or after each change of an alias; mortalWriter and mortalRows crash at each page.
 type mortalIndex struct {
 	rebuild.Index
 	m *crashing
@@ -224,7 +224,7 @@ func (w mortalWriter) Write(ctx context.Context, target string, ops []document.O
 	if err := w.m.step(); err != nil {
 		return nil, err
 	}
-	fates, err := w.Writer.Write(ctx, target, ops[:len(ops)/2]) // half of it is written
+	fates, err := w.Writer.Write(ctx, target, ops[:len(ops)/2]) // half of the page is written
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +249,7 @@ func (r mortalRows) Rows(ctx context.Context, s authn.LabScope, after int64, lim
 	return r.rows.Rows(ctx, s, after, limit)
 }
 
-// mortally runs f in a process that dies at step n, and returns whether it died.
+// mortally runs f in a process that crashes at step n, and reports whether it crashed.
 func mortally(t *testing.T, p *enginetest.Platform, n int64, f func(context.Context, *rebuild.Rebuilder) error) bool {
 	t.Helper()
 	m := &crashing{}
@@ -272,7 +272,7 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 	p := small(t)
 	run := func(ctx context.Context, r *rebuild.Rebuilder) error { return r.Run(ctx) }
 	deaths := int64(0)
-	for n := int64(1); mortally(t, p, n, run); n += 2 { // each run continues where the previous one died, and gets further
+	for n := int64(1); mortally(t, p, n, run); n += 2 { // each run continues where the previous one crashed
 		deaths++
 		if count, err := p.Index.Count(t.Context(), p.Index.Live()); err != nil || count < 90 {
 			t.Fatalf("after %d steps a search sees %d documents, error %v", n, count, err)
@@ -282,7 +282,7 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 		t.Errorf("only %d deaths", deaths)
 	}
 	agrees(t, p)
-	// A rebuild that starts from scratch each time, and is killed at the other steps.
+	// Rebuild from scratch each time, with crashes at the other steps.
 	for n := int64(2); ; n += 2 {
 		died := mortally(t, p, n, run)
 		agrees(t, p)
@@ -295,12 +295,12 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 	}
 }
 
-// The kept index has an old state. It is brought up to date before it is searched, wherever the rollback is killed, and
-// each call continues with the same index.
+// TestAWrongIndexIsRolledBackOnceItIsCaughtUp checks that the kept index, which is outdated, is brought up to date
+// before it is searched. The rollback crashes at each step, and each call must continue with the same index.
 func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	for range 2 { // afterwards v1 and v2 are kept
+	for range 2 { // afterwards both v1 and v2 exist
 		if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -313,11 +313,11 @@ func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	rollback := func(ctx context.Context, r *rebuild.Rebuilder) error { return r.Rollback(ctx) }
 	deaths := 0
 	for n := int64(1); mortally(t, p, n, rollback); n++ {
-		if live(t, p) == "v2" { // killed after the swap
+		if live(t, p) == "v2" { // crashed after the swap
 			break
 		}
 		deaths++
-		agrees(t, p) // searches never see the old state
+		agrees(t, p) // searches never see the outdated state
 	}
 	if deaths < 3 || live(t, p) != "v2" {
 		t.Fatalf("%d deaths, live is %s", deaths, live(t, p))
@@ -341,7 +341,8 @@ func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	}
 }
 
-// An hour of filling is not lost when the pipeline gives the index up.
+// TestAGivenUpIndexIsTakenUpAgain checks that a rebuild continues with an index that the pipeline gave up, so that an
+// hour of filling is not lost.
 func TestAGivenUpIndexIsTakenUpAgain(t *testing.T) {
 	t.Parallel()
 	p := small(t)
@@ -377,7 +378,7 @@ func TestNoRollbackDuringARebuild(t *testing.T) {
 func TestAPatientWhomTheIndexRefusesDoesNotStopARebuild(t *testing.T) {
 	t.Parallel()
 	p := small(t)
-	p.Patients(8, 91, 91) // patients that the live index lacks as well
+	p.Patients(8, 91, 91) // patients missing in the live index too
 	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id = 91")
 	var out bytes.Buffer
 	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil {

@@ -66,22 +66,22 @@ func event(op change.Op, r projection.Row) change.Record {
 	return change.Record{Topic: "lab.lab.user_meta", Key: fmt.Appendf(nil, `{"user_id":%d}`, r.UserID), Value: text}
 }
 
-// column returns a list in the form of its JSON column.
+// column returns a list as the text of its JSON column.
 func column[T any](list []T) any {
 	if list == nil {
 		return nil
 	}
-	text, _ := json.Marshal(list) // numbers and texts can always be encoded
+	text, _ := json.Marshal(list) // numbers and strings can always be encoded
 	return string(text)
 }
 
-// running is a phase source that always returns Running.
+// running is a fake that always returns phase Running.
 type running struct{}
 
 func (running) Phase(context.Context) (phase.Phase, error)       { return phase.Running, nil }
 func (running) Check(context.Context) (phase.Phase, bool, error) { return phase.Running, false, nil }
 
-// syncer returns a sink as one process of the service has it.
+// syncer returns a sink like that of one process of the service.
 func syncer(p *enginetest.Platform) *indexsync.Sink {
 	return indexsync.NewSink(indexsync.Deps{
 		Lookup:   p.Index,

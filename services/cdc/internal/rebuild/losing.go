@@ -10,14 +10,14 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 )
 
-// ErrLoses reports that searches would no longer find some patients after a swap. Nothing was swapped.
+// ErrLoses is returned if searches would no longer find some patients after a swap. Nothing is swapped.
 var ErrLoses = errors.New(
 	"the new index refuses patients whom searches find today; fix their rows or the mapping, then run `cdc rebuild` again, or `cdc rebuild --discard`")
 
 const shownLosses = 50
 
-// losing returns ErrLoses, and lists the patients, when a swap would lose patients or show an older state of them: the
-// new index rejected a document of theirs, and the live index has a newer one than the new index.
+// losing returns ErrLoses and lists the patients if a swap would lose patients or show an older state: the new index
+// rejected their document, and the live index has a newer one.
 func (f *filler) losing(ctx context.Context) error {
 	var asked []document.Entry
 	f.mu.Lock()
@@ -42,7 +42,7 @@ func (f *filler) losing(ctx context.Context) error {
 	return fmt.Errorf("%d patients: %w", len(lost), ErrLoses)
 }
 
-// newer returns the documents of which the live index has a newer version than this one, or which this one lacks.
+// newer returns the documents that are missing or older in this index than in the live one.
 func (f *filler) newer(ctx context.Context, asked []document.Entry) ([]document.Entry, error) {
 	held, err := f.r.d.Index.Find(ctx, f.r.d.Index.Live(), asked)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 
 const sayEvery = 2 * time.Second
 
-// meter reports the progress of a fill to the operator.
+// meter prints the progress of a fill.
 type meter struct {
 	out   io.Writer
 	clock clock.Clock
-	about int64 // total number of patients; 0 when unknown
+	about int64 // total number of patients; 0 if unknown
 
 	mu    sync.Mutex
 	done  int64     // guarded by mu

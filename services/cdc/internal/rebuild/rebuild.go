@@ -23,21 +23,21 @@ type Index interface {
 	// Live and Next return the names of the two aliases.
 	Live() string
 	Next() string
-	// Names returns the indexes behind the two aliases, empty where there is none, and the indexes without an alias,
-	// newest first.
+	// Names returns the indexes behind the two aliases (empty if there is none) and the indexes without an alias, newest
+	// first.
 	Names(ctx context.Context) (live, next string, kept []string, err error)
-	// CreateNext creates the index behind the next alias. It takes an existing one instead: the one behind the alias, or
-	// one that was given up. made reports whether it was created.
+	// CreateNext creates an index behind the next alias. If one exists, behind the alias or given up, it is used instead.
+	// made reports whether an index was created.
 	CreateNext(ctx context.Context) (name string, made bool, err error)
 	// TakeOlder moves the next alias to the newest kept index that is older than the live one, and returns its name; empty
-	// when there is none.
+	// if there is none.
 	TakeOlder(ctx context.Context) (string, error)
-	// Compact merges the segments of target into one, because a search looks up every word in every segment.
+	// Compact merges the segments of target into one, because a search looks up every term in every segment.
 	Compact(ctx context.Context, target string) error
 	// Swap makes the next index the live one in one step.
 	Swap(ctx context.Context) error
 	Drop(ctx context.Context, name string) error
-	// Target returns how to write to the index behind an alias.
+	// Target returns the write target for the index behind an alias.
 	Target(ctx context.Context, target string) (indexsync.Target, error)
 	// Find returns the current documents by UserID and Route.
 	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
@@ -61,7 +61,7 @@ type Proof interface {
 	Repair(ctx context.Context, differences []reconcile.Difference) ([]reconcile.Refusal, error)
 }
 
-// Writer writes to an index.
+// Writer sends operations to an index. *indexsync.Writer is one.
 type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }
@@ -69,32 +69,32 @@ type Writer interface {
 // DefaultWait is the time after which every process writes to both indexes.
 const DefaultWait = 2 * indexsync.LookupEvery
 
-// Deps are the services and limits of a Rebuilder.
+// Deps are the dependencies and limits of a Rebuilder.
 type Deps struct {
 	Index Index
 	Rows  Rows
 	// Proof returns a comparison of the index behind an alias with user_meta. It need not read the sources.
 	Proof   func(target string) Proof
 	Writer  Writer
-	Wait    time.Duration // DefaultWait; tests may use less
-	Workers int           // laboratories that are filled concurrently
+	Wait    time.Duration // DefaultWait; shorter in tests
+	Workers int           // number of laboratories filled concurrently
 	Clock   clock.Clock
-	Out     io.Writer // progress for the operator
+	Out     io.Writer // receives progress messages
 }
 
-// Rebuilder creates and swaps indexes. Only one may run at a time: the caller holds a lock.
+// Rebuilder creates and swaps indexes. Only one may run at a time; the caller holds a lock.
 type Rebuilder struct {
 	d     Deps
 	maker *document.Maker
 }
 
-// New returns a Rebuilder; it changes nothing.
+// New returns a Rebuilder with the dependencies d.
 func New(d Deps) *Rebuilder {
 	return &Rebuilder{d: d, maker: document.NewMaker(document.RevVersions{})}
 }
 
-// Run creates a new index, or continues with the one of an unfinished run, and makes it the live one. After an error,
-// which is a fault, ErrDiffers or ErrLoses, the live index is unchanged and Run may be called again.
+// Run creates a new index, or continues with that of an unfinished run, and makes it the live one. After an error (a
+// fault, ErrDiffers or ErrLoses) the live index is unchanged, and Run may be called again.
 func (r *Rebuilder) Run(ctx context.Context) error {
 	name, made, err := r.d.Index.CreateNext(ctx)
 	if err != nil {
@@ -112,9 +112,9 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	return r.swap(ctx, name)
 }
 
-// Rollback makes the previous index the live one again, when the new one turns out to be wrong. It is filled and
-// verified before, because it has an old state, with patients who left a laboratory or were deleted since. After an
-// error, which is a fault, ErrDiffers or ErrLoses, the live index is unchanged and Rollback may be called again.
+// Rollback makes the previous index the live one again, if the new one turns out to be wrong. The previous index is
+// outdated, for example with patients who were deleted since, so it is filled and verified first. After an error (a
+// fault, ErrDiffers or ErrLoses) the live index is unchanged, and Rollback may be called again.
 func (r *Rebuilder) Rollback(ctx context.Context) error {
 	name, err := r.d.Index.TakeOlder(ctx)
 	switch {
@@ -130,7 +130,7 @@ func (r *Rebuilder) Rollback(ctx context.Context) error {
 	return r.swap(ctx, name)
 }
 
-// fillNext fills the next index with all rows, or with the rows that it lacks, and verifies it.
+// fillNext fills the next index with all rows, or only with missing ones, and verifies it.
 func (r *Rebuilder) fillNext(ctx context.Context, all bool) error {
 	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
 		return err
@@ -157,11 +157,11 @@ func (r *Rebuilder) swap(ctx context.Context, name string) error {
 	return nil
 }
 
-// longestMerge is how long a rebuild waits for the merge. An engine whose disk is nearly full does not start a merge
-// until there is space, and does not report that.
+// longestMerge is how long a rebuild waits for the merge. An engine with a nearly full disk delays the merge without
+// reporting it.
 const longestMerge = time.Hour
 
-// compact makes searches of the new index faster. Its errors are only reported, because an index is correct without it.
+// compact makes searches of the new index faster. Errors are only reported, because the index is correct without it.
 func (r *Rebuilder) compact(ctx context.Context, name string) {
 	r.say("merging the segments of %s", name)
 	ctx, done := context.WithTimeout(ctx, longestMerge)
@@ -172,8 +172,8 @@ func (r *Rebuilder) compact(ctx context.Context, name string) {
 	}
 }
 
-// Discard deletes the index of an unfinished rebuild or rollback; without one it deletes the kept indexes, but not
-// while no index is live. The error is a fault.
+// Discard deletes the index of an unfinished rebuild or rollback. If there is none, it deletes the kept indexes, but
+// only while an index is live. The error is a fault.
 func (r *Rebuilder) Discard(ctx context.Context) error {
 	live, next, kept, err := r.d.Index.Names(ctx)
 	if err != nil {

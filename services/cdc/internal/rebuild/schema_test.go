@@ -26,7 +26,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/enginetest"
 )
 
-// before returns a small platform with a live index of the previous schema, modified by mapping.
+// before returns a small platform whose live index has the previous schema, modified by mapping.
 func before(t *testing.T, mapping func(properties map[string]any)) *enginetest.Platform {
 	t.Helper()
 	p := enginetest.New(t)
@@ -55,8 +55,8 @@ func before(t *testing.T, mapping func(properties map[string]any)) *enginetest.P
 
 func unchanged(map[string]any) {}
 
-// find searches a laboratory by alias, as a search does. It returns the number of patients found, -1 when the search
-// fails, and the status.
+// find searches a laboratory by alias. It returns the number of patients found, or -1 if the search fails, and the HTTP
+// status.
 func find(p *enginetest.Platform, alias string, lab int64) (int, int) {
 	var answer struct {
 		Hits struct{ Total struct{ Value int } }
@@ -66,14 +66,14 @@ func find(p *enginetest.Platform, alias string, lab int64) (int, int) {
 	return answer.Hits.Total.Value, status
 }
 
-// Each of two writers changes 12 of its patients every 100 ms, and a sink of its own indexes them at once: 240 changes
-// a second, or as many as the machine allows.
+// Each of two writers changes 12 of its patients every 100 ms, and its own sink indexes them at once: 240 changes per
+// second, or as many as the machine allows.
 const (
 	batch      = 12
 	batchEvery = 100 * time.Millisecond
 )
 
-// batches changes either the patients with even or those with odd numbers, several at once as change capture does.
+// batches changes either the patients with even numbers or those with odd ones, several at once like change capture.
 func batches(ctx context.Context, p *enginetest.Platform, half int64) (changes int, err error) {
 	random := rand.New(rand.NewPCG(uint64(half), 7))
 	sink := syncer(p)
@@ -96,7 +96,8 @@ func batches(ctx context.Context, p *enginetest.Platform, half int64) (changes i
 	}
 }
 
-// A complete change of the schema: the older index is live, read and written, while the newer one is created beside it.
+// TestASchemaChangesUnderConstantWritesAndNoSearchFails covers a complete schema change: the older index is live, read
+// and written, while the newer one is created beside it.
 func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 	t.Parallel()
 	p := before(t, unchanged)
@@ -148,7 +149,7 @@ func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 		t.Errorf("searches of the present schema find %d, status %d", found, status)
 	}
 	agrees(t, p)
-	// Rollback: the index of the older schema gets documents of its own schema again.
+	// Rollback: the index of the older schema gets documents of that schema again.
 	p.Exec("UPDATE userDetails SET fullName = 'Changed since' WHERE id BETWEEN 91 AND 95")
 	p.Recompute(91, 92, 93, 94, 95)
 	p.Pump(p.Index.Live())
@@ -158,7 +159,7 @@ func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 	agrees(t, p)
 }
 
-// lenient makes a mapping accept values that the current mapping rejects.
+// lenient changes a mapping to accept values that the current mapping rejects.
 func lenient(properties map[string]any) {
 	for _, name := range []string{"sample_ids", userindex.Identifiers} {
 		properties[name] = map[string]any{"type": "keyword", "ignore_above": 256}

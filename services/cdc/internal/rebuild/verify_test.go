@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
 )
 
-// late is a proof whose first comparisons each find a patient of laboratory 7 with an outdated document.
+// late is a fake proof. Each of its first comparisons finds a patient of laboratory 7 with an outdated document.
 type late struct {
 	rebuild.Proof
 	patient func(comparison int) int64 // 0: none
@@ -31,8 +31,9 @@ func (l late) Compare(ctx context.Context, lab authn.LabScope, progress func(rec
 	return result, nil
 }
 
-// While a slow pipeline is under constant writes, each comparison finds other patients with outdated documents. Only a
-// patient that is still outdated after a repair stops the swap.
+// TestPatientsWhoseChangesAreLateHoldUpARebuildAndOneWhoStaysWrongEndsIt checks that other patients with outdated
+// documents in each comparison, as with a slow pipeline, delay the swap. A patient that is still outdated after repairs
+// must stop it.
 func TestPatientsWhoseChangesAreLateHoldUpARebuildAndOneWhoStaysWrongEndsIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// crowd is a laboratory whose first patients have no document.
+// crowd is a fake laboratory whose first patients have no document.
 type crowd struct {
 	*world
 	patients, missing int64
@@ -46,7 +46,7 @@ func (c crowd) document(id int64) document.Entry {
 	return document.Entry{UserID: id, Route: 7, LabID: 7, Version: 11, Source: document.NewEncoder().Document(&row)}
 }
 
-// crowdIndex has documents of all other patients.
+// crowdIndex is the index of a crowd. It has documents of all other patients.
 type crowdIndex struct {
 	fromIndex
 	crowd crowd
@@ -73,7 +73,8 @@ func (c crowdIndex) Find(_ context.Context, _ string, asked []document.Entry) (f
 	return found, nil
 }
 
-// The loop runs unattended: more differences than lost events can cause are left to an operator.
+// TestTheLoopRepairsFewAndHoldsBeforeMany checks that the unattended loop leaves more differences than lost events can
+// cause to an operator.
 func TestTheLoopRepairsFewAndHoldsBeforeMany(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,14 +13,14 @@ import (
 
 const pageSize = 500
 
-// Count is the size of one comparison.
+// Count holds the numbers of rows and documents in one comparison.
 type Count struct {
 	Patients  int64 // rows of the laboratory in user_meta
 	Documents int64 // documents with the laboratory, stubs included
 }
 
-// Suspects compares a laboratory once and returns all possible differences, by patient. Changes that are still in the
-// pipeline look like differences as well. progress is called for every page. The error is a fault.
+// Suspects compares a laboratory once and returns all possible differences, by patient. Changes still in the pipeline
+// look like differences too. progress is called after every page. The error is a fault.
 func (r *Reconciler) Suspects(
 	ctx context.Context, scope authn.LabScope, progress func(Count),
 ) (map[int64][]Difference, Count, error) {
@@ -43,12 +43,12 @@ type pass struct {
 	scope    authn.LabScope
 	suspects map[int64][]Difference
 	count    Count
-	seen     []int64 // patients with a row, ascending
+	seen     []int64 // patients with a row, in ascending order
 	progress func(Count)
 }
 
-// documents merges the rows of the laboratory with its documents, both ordered by patient id, and compares the rows
-// with their sources.
+// documents merges the laboratory's rows with its documents, both ordered by patient id, and compares the rows with
+// their sources.
 func (p *pass) documents(ctx context.Context) error {
 	if err := p.r.d.Documents.Refresh(ctx, p.r.d.Target); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (p *pass) orphans(entries iter.Seq[document.Entry]) {
 	}
 }
 
-// registered compares the patients that are in the sources but not in user_meta, or not in this laboratory there.
+// registered compares patients in the sources that user_meta lacks or has in another laboratory.
 func (p *pass) registered(ctx context.Context) error {
 	for after := int64(math.MinInt64); ; {
 		ids, err := p.r.d.Rows.SourceUserIDs(ctx, p.scope, after, pageSize)
@@ -110,7 +110,7 @@ func (p *pass) registered(ctx context.Context) error {
 	}
 }
 
-// scan iterates over documents, reading one ahead.
+// scan iterates over documents with one document of lookahead.
 type scan struct {
 	next  func() (document.Entry, error, bool)
 	entry document.Entry
@@ -168,7 +168,7 @@ func (r *Reconciler) differing(ctx context.Context, lab int64, ids []int64, susp
 	return err
 }
 
-// again reads the suspects once more, each by key. Of the first comparison it uses only the routes.
+// again reads the suspects once more by key. From the first comparison it uses only the routes.
 func (r *Reconciler) again(
 	ctx context.Context, lab int64, suspects map[int64][]Difference,
 ) (map[int64][]Difference, error) {
@@ -193,7 +193,7 @@ func (r *Reconciler) again(
 func (r *Reconciler) lookAt(
 	ctx context.Context, judge judge, lab int64, ids []int64, suspects, found map[int64][]Difference,
 ) error {
-	// Rows are read before documents, so that a change in between makes the document newer, never the row.
+	// Rows are read before documents: a change in between then makes the document newer, never the row.
 	stored, err := r.d.Rows.RowsByID(ctx, ids)
 	if err != nil {
 		return err
@@ -218,7 +218,8 @@ func (r *Reconciler) lookAt(
 	return r.differing(ctx, lab, ids, found)
 }
 
-// places returns the documents to read: of each patient the laboratory's own document and all others that were found.
+// places returns the documents to read: for each patient, the document on the laboratory's route and all others that
+// were found.
 func places(lab int64, ids []int64, suspects map[int64][]Difference) []document.Entry {
 	var asked []document.Entry
 	for _, id := range ids {

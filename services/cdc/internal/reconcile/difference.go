@@ -8,10 +8,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Kind is the kind of a difference.
+// Kind is what differs: the row, or its document in one of several ways.
 type Kind string
 
-// Kinds of differences, as in the metric.
+// Kinds of differences, used as metric labels.
 const (
 	// Projection: the row in user_meta differs from the sources, or is missing.
 	Projection Kind = "projection"
@@ -23,32 +23,32 @@ const (
 	Content Kind = "content"
 	// Orphan: a document shows a patient who is not in the laboratory.
 	Orphan Kind = "orphan"
-	// WrongRoute: a document is on a route that reads of its laboratory do not use.
+	// WrongRoute: a document is on a route that searches of its laboratory do not use.
 	WrongRoute Kind = "wrong_route"
 )
 
 // Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Projection, Missing, Stale, Content, Orphan, WrongRoute} }
 
-// Difference is one difference of a patient. It is comparable: an equal one in the next comparison means that the
+// Difference is one difference of a patient. It is comparable: if the next comparison finds an equal one, the
 // difference persists.
 type Difference struct {
 	Kind    Kind
 	LabID   int64
 	UserID  int64
-	Route   int64 // route of the wrong document; 0: there is none
-	Version int64 // version of the wrong document; 0: there is none
-	Rev     int64 // revision of the row; 0: there is none
+	Route   int64 // route of the wrong document; 0: no document
+	Version int64 // version of the wrong document; 0: no document
+	Rev     int64 // revision of the row; 0: no row
 }
 
-// String contains ids and versions, but no data of the patient.
+// String returns ids and versions, but no patient data.
 func (d Difference) String() string {
 	return fmt.Sprintf("laboratory %d, patient %d: %s (row rev %d, document version %d on route %d)", d.LabID, d.UserID,
 		d.Kind, d.Rev, d.Version, d.Route)
 }
 
 // behind reports whether writing the row's document repairs the difference: the index has no document, an older one, or
-// a different one of the same revision.
+// a different one with the same revision.
 func (d Difference) behind() bool {
 	switch d.Kind {
 	case Missing, Content:
@@ -59,8 +59,8 @@ func (d Difference) behind() bool {
 	return false
 }
 
-// judge compares a patient's row with the patient's documents in a laboratory. row is nil, or of another laboratory,
-// when the patient is not in the laboratory; entries are the documents with the laboratory.
+// judge compares a patient's row with the patient's documents in a laboratory. row is nil, or of another laboratory, if
+// the patient is not in this one. entries are the documents of this laboratory.
 type judge struct {
 	encoder *document.Encoder
 }
@@ -91,7 +91,7 @@ func (j judge) compare(lab, user int64, row *projection.Row, entries []document.
 	return all
 }
 
-// own compares a row with the document on the laboratory's route; either may be nil. It returns whether they differ.
+// own compares a row with the document on the laboratory's route; either may be nil. It reports whether they differ.
 func (j judge) own(row *projection.Row, own *document.Entry) (Kind, bool) {
 	switch {
 	case row == nil:

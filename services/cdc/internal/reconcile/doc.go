@@ -1,7 +1,7 @@
 // Package reconcile compares the source tables, user_meta and the search index of a laboratory, and repairs
 // differences.
 //
-// A single difference proves nothing, because a change in the pipeline looks like one for a moment. Each one is read
+// A single difference is no proof, because a change in the pipeline temporarily looks like one. Each difference is read
 // again, by key and without caches, until it disappears or is found unchanged twice.
 //
 // A document that is missing or outdated is written from its row, at the revision of the row. A row that is wrong, or

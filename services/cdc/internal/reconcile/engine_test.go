@@ -42,13 +42,13 @@ func kinds(result reconcile.Result) []string {
 	return all
 }
 
-// spoiled returns a platform whose laboratories agreed and then were damaged.
+// spoiled returns a platform whose index was correct and then damaged.
 func spoiled(t *testing.T) *enginetest.Platform {
 	t.Helper()
 	p := enginetest.New(t)
 	p.Patients(7, 1, 20)
 	p.Patients(8, 21, 40)
-	p.Patients(1, 41, 1241) // more than a page
+	p.Patients(1, 41, 1241) // more than one page
 	p.Exec("UPDATE userDetails SET isDeleted = 1 WHERE id = 5")
 	p.Exec("UPDATE userDetails SET labId_id = 8 WHERE id = 6")
 	p.Exec("DELETE FROM userDetails WHERE id = 7")
@@ -91,7 +91,7 @@ func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
 	}
 
 	removed := s.row(41)
-	s.write(maker.Delete(41, 1, removed.Rev)) // missing, while its tombstone has the higher version
+	s.write(maker.Delete(41, 1, removed.Rev)) // missing, and its tombstone has the higher version
 	p.Exec("UPDATE user_meta SET rev = rev + 10 WHERE user_id = 42")
 	ahead := s.row(43)
 	ahead.Rev += 1_000_000_000
@@ -146,7 +146,7 @@ func TestWhatIsOnItsWayIsNoDifference(t *testing.T) {
 	p.Patients(7, 1, 50)
 	r := reconciler(p, p.Index.Live())
 	arrived := false
-	result, err := r.Compare(t.Context(), scope(t, 7), func(reconcile.Count) { // they arrive after the first page
+	result, err := r.Compare(t.Context(), scope(t, 7), func(reconcile.Count) { // these changes arrive after the first page
 		if !arrived {
 			p.Pump(p.Index.Live())
 		}
@@ -157,7 +157,8 @@ func TestWhatIsOnItsWayIsNoDifference(t *testing.T) {
 	}
 }
 
-// A rejected document must not become a new dead letter in the pipeline at every comparison.
+// TestARefusedDocumentIsToldAndGetsNoNewRevision checks that comparisons report a rejected document without a new
+// revision, which would become another dead letter in the pipeline.
 func TestARefusedDocumentIsToldAndGetsNoNewRevision(t *testing.T) {
 	t.Parallel()
 	p := enginetest.New(t)

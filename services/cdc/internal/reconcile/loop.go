@@ -10,9 +10,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Observer receives the results of the loop, for metrics.
+// Observer receives the results of the loop for metrics.
 type Observer interface {
-	// Compared counts one laboratory. All differences have been sent for repair, except those of refused patients.
+	// Compared counts one laboratory whose differences were all sent for repair, except those of refused patients.
 	Compared(result Result, refused int)
 	// Held reports that nothing was repaired, because too many patients of a laboratory differ.
 	Held(result Result)
@@ -20,7 +20,7 @@ type Observer interface {
 
 // Cursor stores the progress of the loop for the next leader.
 type Cursor interface {
-	// Turn returns the laboratory that was compared last, 0 before the first. The error is a fault.
+	// Turn returns the last compared laboratory, or 0 before the first. The error is a fault.
 	Turn(ctx context.Context) (int64, error)
 	SetTurn(ctx context.Context, lab int64) error
 }
@@ -32,33 +32,33 @@ type Loop struct {
 	Cursor     Cursor
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Share is how long a call of RunOnce goes to the next laboratory, so that many small ones take no more time than a
-	// large one.
+	// Share is how long a call of RunOnce continues with further laboratories, so that many small ones take no longer than
+	// a large one.
 	Share time.Duration
-	// Indexed reports whether the index should equal the rows: false before the migration of user_meta is over, and during
-	// a full resync. The error is a fault.
+	// Indexed reports whether the index should match the rows. It is false before the end of the migration of user_meta
+	// and during a full resync. The error is a fault.
 	Indexed func(context.Context) (bool, error)
-	// Late reports whether the pipeline has older changes that it has not processed yet. The error is a fault.
+	// Late reports whether the pipeline has old changes that it has not processed yet. The error is a fault.
 	Late func(context.Context) (bool, error)
 
-	// RunOnce is not called concurrently, so the fields below need no lock.
-	told    map[int64]int64     // revisions of refused patients that were logged
+	// The fields below need no lock, because RunOnce is not called concurrently.
+	told    map[int64]int64     // logged revisions of refused patients
 	held    map[int64]time.Time // when a laboratory that is not repaired was last logged
-	labs    []authn.LabScope    // laboratories of the database and of the index, at the time read
+	labs    []authn.LabScope    // laboratories of the database and the index, as of read
 	read    time.Time
-	indexed []int64 // laboratories of the index, at the time asked
+	indexed []int64 // laboratories of the index, as of asked
 	asked   time.Time
 	fresh   []authn.LabScope // new laboratories that were not compared yet
 }
 
 const (
-	labsFor    = 3 * time.Minute // how long the list of the database's laboratories is used
-	indexedFor = time.Hour       // the same for the index, which reads all documents to list them
+	labsFor    = 3 * time.Minute // how long the list of the database's laboratories is cached
+	indexedFor = time.Hour       // how long the list from the index is cached, which requires reading all documents
 	// heldFor is how often the log repeats that a laboratory is not repaired.
 	heldFor = time.Hour
 )
 
-// laboratories returns the laboratories to compare, and adds new ones in the list to fresh.
+// laboratories returns the laboratories to compare, and adds new ones to fresh.
 func (l *Loop) laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	now := l.Clock.Now()
 	if len(l.labs) > 0 && now.Sub(l.read) < labsFor {
@@ -101,7 +101,7 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	end := l.Clock.Now().Add(l.Share)
 	for range labs {
 		lab := turn(labs, last)
-		if len(l.fresh) > 0 { // a new laboratory might wait hours for its turn
+		if len(l.fresh) > 0 { // a new laboratory could wait hours for its turn
 			lab, l.fresh = l.fresh[0], l.fresh[1:]
 		} else if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 		return err
 	}
 	if tooMany(result) {
-		if late, err := l.Late(ctx); err != nil || late { // the late changes probably are the differences
+		if late, err := l.Late(ctx); err != nil || late { // the late changes probably explain the differences
 			return err
 		}
 		l.hold(ctx, lab, result)
@@ -155,8 +155,8 @@ func (l *Loop) hold(ctx context.Context, lab authn.LabScope, result Result) {
 		"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory")
 }
 
-// Limits of the patients of one laboratory that are repaired without an operator. More differences are not caused by
-// lost events, but by a wrong database, or a release that writes other documents.
+// Limits of the patients per laboratory that are repaired without an operator. More differences are not caused by lost
+// events, but by a wrong database or a defective release.
 const (
 	maxRepaired = 50
 	maxShare    = 20 // one patient in twenty
@@ -166,7 +166,6 @@ func tooMany(r Result) bool {
 	return int64(patients(r.Differences)) > max(maxRepaired, r.Patients/maxShare)
 }
 
-// patients returns the number of patients with differences.
 func patients(differences []Difference) int {
 	users := map[int64]bool{}
 	for _, d := range differences {
@@ -190,7 +189,7 @@ func (l *Loop) tell(ctx context.Context, lab authn.LabScope, refused []Refusal) 
 	}
 }
 
-// turn returns the laboratory with the smallest id above last, else the one with the smallest id.
+// turn returns the laboratory with the smallest id above last or, if there is none, with the smallest id.
 func turn(labs []authn.LabScope, last int64) authn.LabScope {
 	next, smallest := authn.LabScope{}, labs[0]
 	for _, lab := range labs {

@@ -14,13 +14,12 @@ import (
 
 // Rows reads user_meta and compares it with its sources. Errors are faults.
 type Rows interface {
-	// Laboratories returns all laboratories of the database.
 	Laboratories(ctx context.Context) ([]authn.LabScope, error)
-	// Rows returns up to limit rows of a laboratory with ids above after, ascending.
+	// Rows returns up to limit rows of a laboratory with ids above after, in ascending order.
 	Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error)
 	// RowsByID returns the rows of patients of any laboratory; patients without a row are left out.
 	RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error)
-	// SourceUserIDs returns up to limit ids of a laboratory's patients in the sources, above after and ascending.
+	// SourceUserIDs returns up to limit ids of a laboratory's patients in the sources, above after and in ascending order.
 	SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error)
 	// Differences returns the ids in userIDs whose row currently differs from its sources.
 	Differences(ctx context.Context, userIDs []int64) ([]int64, error)
@@ -33,16 +32,16 @@ type Documents interface {
 	Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error]
 	// Find returns the current documents by UserID and Route.
 	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
-	// Target returns how to write to the index.
+	// Target returns the write target for the index.
 	Target(ctx context.Context, target string) (indexsync.Target, error)
-	// Laboratories returns the laboratories in the documents, ascending.
+	// Laboratories returns the laboratories in the documents, in ascending order.
 	Laboratories(ctx context.Context, target string) ([]int64, error)
 }
 
-// IndexOnly returns rows for a comparison of an index with user_meta, which does not read the sources.
+// IndexOnly returns rows for a comparison of an index with user_meta that does not read the sources.
 func IndexOnly(rows Rows) Rows { return indexOnly{rows} }
 
-// reader is another name for Rows, which has a method of the same name and so cannot be embedded.
+// reader is an alias of Rows, which has a method of the same name and thus cannot be embedded under its own name.
 type reader = Rows
 
 type indexOnly struct{ reader }
@@ -58,26 +57,26 @@ type Users interface {
 	Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error)
 }
 
-// Writer writes to an index.
+// Writer sends operations to an index. *indexsync.Writer is one.
 type Writer interface {
 	Write(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error)
 }
 
-// Config holds how long a Reconciler waits for changes to pass the pipeline.
+// Config holds how long a Reconciler waits for changes in the pipeline.
 type Config struct {
-	// Settle is the pause between two reads of a suspect: how long a change may take through the whole pipeline.
+	// Settle is the pause between two reads of a suspect: the maximum time that a change may need to pass the pipeline.
 	Settle time.Duration
-	// Looks is how often a row that keeps changing is read again before it counts as unsettled.
+	// Looks is how often a row that keeps changing is read before it counts as unsettled.
 	Looks int
 }
 
 // DefaultConfig returns the values for production.
 func DefaultConfig() Config { return Config{Settle: 3 * time.Second, Looks: 4} }
 
-// Deps are the services that a Reconciler uses.
+// Deps are the dependencies of a Reconciler.
 type Deps struct {
 	Rows      Rows
-	Scope     func(labID int64) (authn.LabScope, error) // for ids given by the index or an operator
+	Scope     func(labID int64) (authn.LabScope, error) // for ids from the index or an operator
 	Documents Documents
 	Users     Users
 	Writer    Writer
@@ -85,13 +84,13 @@ type Deps struct {
 	Config    Config
 }
 
-// Reconciler compares and repairs. Safe for concurrent use.
+// Reconciler compares and repairs. It is safe for concurrent use.
 type Reconciler struct {
 	d     Deps
 	maker *document.Maker
 }
 
-// New returns a Reconciler of d.Target.
+// New returns a Reconciler for d.Target.
 func New(d Deps) *Reconciler {
 	return &Reconciler{d: d, maker: document.NewMaker(document.RevVersions{})}
 }
@@ -111,12 +110,12 @@ func (r *Reconciler) Labs(ctx context.Context) ([]authn.LabScope, error) {
 	return r.labs(ctx, indexed)
 }
 
-// indexed returns the laboratories in the index; the engine reads all documents for it.
+// indexed returns the laboratories in the index, for which the engine has to read all documents.
 func (r *Reconciler) indexed(ctx context.Context) ([]int64, error) {
 	return r.d.Documents.Laboratories(ctx, r.d.Target)
 }
 
-// labs returns the laboratories of the database, and the ones in indexed.
+// labs returns the laboratories of the database and those in indexed.
 func (r *Reconciler) labs(ctx context.Context, indexed []int64) ([]authn.LabScope, error) {
 	known, err := r.d.Rows.Laboratories(ctx)
 	if err != nil {
@@ -125,8 +124,8 @@ func (r *Reconciler) labs(ctx context.Context, indexed []int64) ([]authn.LabScop
 	return r.union(known, indexed), nil
 }
 
-// union adds indexed laboratories to known ones. Invalid ids are left out, so that one wrong row of the sources does
-// not stop the comparison of all laboratories.
+// union adds the laboratories in indexed to the known ones. Invalid ids are skipped, so that one wrong row in the
+// sources does not stop the comparison of all laboratories.
 func (r *Reconciler) union(known []authn.LabScope, indexed []int64) []authn.LabScope {
 	has := map[int64]bool{}
 	for _, scope := range known {

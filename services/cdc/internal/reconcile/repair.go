@@ -14,26 +14,25 @@ import (
 )
 
 // Refusal is a patient whose row the database rejects, or whose document the index rejects. Only a change of the
-// sources or of the mapping fixes it.
+// sources or the mapping fixes it.
 type Refusal struct {
 	UserID int64
 	Rev    int64 // revision of the row
 	By     string
-	Why    string // error type of the database or the index, never a value
+	Why    string // error type of the database or the index; never contains a value
 }
 
-// String contains ids and reasons, but no data of the patient.
+// String returns ids and reasons, but no patient data.
 func (r Refusal) String() string {
 	return fmt.Sprintf("patient %d: the %s refuses revision %d: %s", r.UserID, r.By, r.Rev, r.Why)
 }
 
 // Repair repairs persistent differences. It returns the patients whose row or document is rejected; the others are
-// repaired nevertheless. It is idempotent and may stop halfway: the next comparison finds the rest. It does not wait
-// until the repairs have passed the pipeline. The error is a fault.
+// repaired nevertheless. It is idempotent and can be interrupted: the next comparison finds the rest. It does not wait
+// for the repairs to pass the pipeline. The error is a fault.
 //
-// A document that is missing or outdated is written from the row at the row's own revision. One that the index rejects
-// is therefore rejected here, and becomes a dead letter in the pipeline only once. All other repairs make a new
-// revision.
+// A document that is missing or outdated is written from the row at the row's own revision. If the index rejects it,
+// the rejection is reported here, without another dead letter in the pipeline. All other repairs create a new revision.
 func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Refusal, error) {
 	m := newRepairs(differences, r.maker)
 	if err := r.remove(ctx, m.removals); err != nil {
@@ -54,13 +53,13 @@ func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Re
 	return append(refused, more...), err
 }
 
-// repairs holds the operations that repair differences.
+// repairs collects the operations that repair differences.
 type repairs struct {
 	removals  []document.Op
 	strangers []int64
 	behind    []int64                       // patients whose document is written from the row
-	sources   map[int64]bool                // patients that are in the sources
-	targets   map[int64]*materialize.Target // patients whose row gets a new revision
+	sources   map[int64]bool                // patients found in the sources
+	targets   map[int64]*materialize.Target // patients whose row needs a new revision
 }
 
 func newRepairs(differences []Difference, maker *document.Maker) *repairs {
@@ -101,8 +100,8 @@ func (m *repairs) target(user int64) *materialize.Target {
 	return m.targets[user]
 }
 
-// rewrite writes the documents of patients from their current rows. It returns as superseded the patients of whom the
-// index has a higher version, such as the deletion of a document that should exist: they need a new revision.
+// rewrite writes the documents of patients from their current rows. It returns as superseded the patients for whom the
+// index has a higher version, for example of a deleted document that should exist. They need a new revision.
 func (r *Reconciler) rewrite(ctx context.Context, ids []int64) (refused []Refusal, superseded []int64, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
@@ -140,7 +139,7 @@ func (r *Reconciler) writeRows(
 		return nil, nil, err
 	}
 	for i, fate := range fates {
-		own := i == len(ops)-1 || ops[i+1].ID != ops[i].ID // the document is the last operation of a patient
+		own := i == len(ops)-1 || ops[i+1].ID != ops[i].ID // the last operation of a patient is the document
 		switch {
 		case fate.Verdict == indexsync.Poison:
 			refused = append(refused, Refusal{ops[i].ID, document.RevOf(ops[i].Version), "index", fate.Kind})
@@ -153,7 +152,7 @@ func (r *Reconciler) writeRows(
 
 // forget removes patients without a projection row from targets: their document was deleted, and there is none to
 // write. A patient with a row in another laboratory stays a target: if both routes lead to the same shard, the deletion
-// removed the document of that laboratory too.
+// also removed that laboratory's document.
 func (r *Reconciler) forget(ctx context.Context, strangers []int64, targets map[int64]*materialize.Target) error {
 	for page := range slices.Chunk(strangers, pageSize) {
 		rows, err := r.d.Rows.RowsByID(ctx, page)

@@ -14,18 +14,18 @@ import (
 
 // Options are the options of the verb reconcile.
 type Options struct {
-	LabID  int64         // 0: every laboratory
+	LabID  int64         // 0: all laboratories
 	Repair bool          // repair differences
-	Wait   time.Duration // total time to wait until no difference is left; 0: do not wait
+	Wait   time.Duration // maximum time to wait until no difference is left; 0: do not wait
 }
 
-// Total is the sum over all laboratories of a report.
+// Total is the sum over all laboratories in a report.
 type Total struct {
 	Laboratories int
 	Count
-	Differences int // remaining after repair and waiting
+	Differences int // remaining after repair and wait
 	Repaired    int
-	Refused     int // patients that the database or the index rejects
+	Refused     int // patients rejected by the database or the index
 	Unsettled   int
 }
 
@@ -46,7 +46,7 @@ func (t Total) String() string {
 }
 
 const (
-	shownDifferences = 20 // printed per laboratory
+	shownDifferences = 20 // maximum number printed per laboratory
 	progressEvery    = 2 * time.Second
 	waitBetweenLooks = time.Second
 )
@@ -101,8 +101,8 @@ func (p *report) laboratory(ctx context.Context, lab authn.LabScope, name string
 	return nil
 }
 
-// settled compares a laboratory, prints the differences, repairs them once if allowed, and compares again while waiting
-// time is left.
+// settled compares a laboratory, prints the differences, repairs them once if requested, and compares again while
+// waiting time is left.
 func (p *report) settled(ctx context.Context, lab authn.LabScope, name string) (Result, error) {
 	for repaired := false; ; {
 		result, err := p.r.Compare(ctx, lab, p.progress(name))
@@ -140,8 +140,8 @@ func (p *report) progress(name string) func(Count) {
 	}
 }
 
-// wait reads differences again until none is left or the waiting time is used up, and returns the rest. Comparing does
-// not count as waiting, because a large laboratory would use up all of it.
+// wait reads differences again until none is left or the waiting time is used up, and returns the remaining ones. The
+// time of a comparison does not count, because a large laboratory would use it up.
 func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Difference, error) {
 	for len(left) > 0 && p.patience > 0 {
 		begin := p.clock.Now()

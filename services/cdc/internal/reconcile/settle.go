@@ -15,11 +15,11 @@ type Result struct {
 	LabID int64
 	Count
 	Differences []Difference // persistent differences, by patient
-	Unsettled   int          // patients that were different at every read, and so are neither right nor wrong yet
+	Unsettled   int          // patients that differed in every read and are therefore not classified
 }
 
 // Compare compares a laboratory, and reads possible differences again until they disappear or are found unchanged
-// twice. progress is called for every page. The error is a fault.
+// twice. progress is called after every page. The error is a fault.
 func (r *Reconciler) Compare(ctx context.Context, scope authn.LabScope, progress func(Count)) (Result, error) {
 	result := Result{LabID: scope.LabID()}
 	suspects, count, err := r.Suspects(ctx, scope, progress)

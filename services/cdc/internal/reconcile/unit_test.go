@@ -24,10 +24,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// world has one patient in laboratory 7, whose row and document differ from read to read.
+// world is a fake with one patient in laboratory 7, whose row and document change from read to read.
 type world struct {
 	turn      int64   // position of the cursor
-	revs      []int64 // revisions of the row, in the scan and at each further read
+	revs      []int64 // revisions of the row, in the scan and in each further read
 	documents []int64 // revisions of the document in the same order; 0: none
 	look      int
 	targets   []materialize.Target
@@ -52,7 +52,7 @@ func (w *world) Rows(_ context.Context, s authn.LabScope, after int64, _ int) ([
 }
 
 func (w *world) RowsByID(context.Context, []int64) ([]projection.Row, error) {
-	w.look++ // the row is read first
+	w.look++ // the row is read before the document
 	if w.row().Rev == 0 {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func (w *world) SetTurn(_ context.Context, lab int64) error {
 	return nil
 }
 
-// fromIndex has the index's version of a method that rows and index both have.
+// fromIndex is a world whose ambiguous method is that of the index.
 type fromIndex struct{ *world }
 
 func (fromIndex) Laboratories(context.Context, string) ([]int64, error) { return []int64{9}, nil }
@@ -201,7 +201,7 @@ func TestARepairGoesAboveWhatTheIndexHolds(t *testing.T) {
 func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	t.Parallel()
 	w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
-	loop := func() *reconcile.Loop { // each turn is in another process, but the cursor is stored
+	loop := func() *reconcile.Loop { // each turn runs in another process; the cursor is stored
 		return &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Indexed: always, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
 	}
 	for range 5 {
@@ -217,12 +217,13 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	if err := loop().RunOnce(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if diff := cmp.Diff([]int64{3, 7, 9, 12, 3, 9}, w.compared); diff != "" { // 9 is known to the index alone; 7 failed
+	if diff := cmp.Diff([]int64{3, 7, 9, 12, 3, 9}, w.compared); diff != "" { // only the index has 9; 7 failed
 		t.Error(diff)
 	}
 }
 
-// A new laboratory does not wait for its turn, which may take hours.
+// TestALaboratoryThatIsNewIsComparedWithinMinutes checks that a new laboratory does not have to wait for its turn,
+// which may take hours.
 func TestALaboratoryThatIsNewIsComparedWithinMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +246,7 @@ func TestALaboratoryThatIsNewIsComparedWithinMinutes(t *testing.T) {
 	})
 }
 
-// slowly is a clock that advances by a second at each read.
+// slowly is a clock that advances by a second with each read.
 type slowly struct{ now time.Time }
 
 func (s *slowly) Now() time.Time { s.now = s.now.Add(time.Second); return s.now }
@@ -253,7 +254,7 @@ func (s *slowly) Now() time.Time { s.now = s.now.Add(time.Second); return s.now 
 func TestTheLoopGoesOnToTheNextLaboratoryWhileItsTimeLasts(t *testing.T) {
 	t.Parallel()
 	for share, want := range map[time.Duration][]int64{
-		time.Second: {3}, 3 * time.Second: {3, 7, 9}, time.Hour: {3, 7, 9, 12}, // each once, however much time is left
+		time.Second: {3}, 3 * time.Second: {3, 7, 9}, time.Hour: {3, 7, 9, 12}, // each once, even if time is left
 	} {
 		w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{7, 3, 12}}
 		loop := &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Indexed: always, Clock: &slowly{}, Share: share,
@@ -267,11 +268,12 @@ func TestTheLoopGoesOnToTheNextLaboratoryWhileItsTimeLasts(t *testing.T) {
 	}
 }
 
-// Comparing a large laboratory takes longer than the waiting time, which is still available in full for the repair.
+// TestComparingTakesNothingOfTheTimeToWait compares a laboratory for longer than the waiting time. The whole waiting
+// time must still be available for the repair.
 func TestComparingTakesNothingOfTheTimeToWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{revs: []int64{5}, documents: []int64{4, 4, 4, 5}, labs: []int64{7}} // visible at the third read
+		w := &world{revs: []int64{5}, documents: []int64{4, 4, 4, 5}, labs: []int64{7}} // repaired in the third read
 		var out strings.Builder
 		total, err := w.reconciler().Report(t.Context(), reconcile.Options{LabID: 7, Repair: true, Wait: 2 * time.Second}, &out, clock.System{})
 		if err != nil || total.Differences != 0 || total.Repaired != 1 {

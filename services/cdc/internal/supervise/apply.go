@@ -15,23 +15,23 @@ import (
 
 const (
 	applyPause = 5 * time.Second
-	lookAbsent = 30 * time.Second // pause between checks for connectors that a new, empty runtime lacks
+	lookAbsent = 30 * time.Second // interval of checks for connectors missing in a new, empty runtime
 )
 
 const made = "made"
 
 // Configurations reads and writes the configurations of the connector runtime.
 type Configurations interface {
-	// Configuration returns the current configuration; connect.ErrUnknown when the connector does not exist.
+	// Configuration returns the current configuration, or connect.ErrUnknown if the connector does not exist.
 	Configuration(ctx context.Context, name string) (map[string]string, error)
-	// Configure creates the connector or changes it.
+	// Configure creates or changes the connector.
 	Configure(ctx context.Context, name string, configuration map[string]string) error
 }
 
-// Applier writes the configurations of this version of the program to the runtime. Several may run at once.
+// Applier applies the configurations of this program version to the runtime. Several may run at once.
 type Applier struct {
 	Runtime Configurations
-	// Wanted returns the configurations by connector. It is called at every attempt, because they depend on the database
+	// Wanted returns the configurations by connector. It is called for every attempt, because they depend on the database
 	// server.
 	Wanted func(context.Context) (map[string]map[string]string, error)
 	Order  []string // order in which they are applied
@@ -39,8 +39,8 @@ type Applier struct {
 	Log    *slog.Logger
 }
 
-// Apply applies all configurations once: it creates missing connectors and changes different ones. The runtime restarts
-// a changed connector; a stopped one stays stopped. Apply reports each connector on out.
+// Apply applies all configurations once: it creates missing connectors and updates those whose configuration differs.
+// The runtime restarts a changed connector; a stopped one stays stopped. Apply prints one line per connector to out.
 func (a *Applier) Apply(ctx context.Context, out io.Writer) error {
 	_, err := a.try(ctx, slices.Clone(a.Order), out)
 	return err
@@ -60,7 +60,7 @@ func (a *Applier) apply(ctx context.Context, name string, wanted map[string]stri
 	default:
 		what = "changed " + strings.Join(changed, ", ")
 	}
-	if what == made { // the connector may have existed before and may have lost its position
+	if what == made { // the connector may have existed before and lost its position
 		if err := a.Jumps.Jumped(ctx, name); err != nil {
 			return "", err
 		}
@@ -72,7 +72,7 @@ func (a *Applier) apply(ctx context.Context, name string, wanted map[string]stri
 	return what, nil
 }
 
-// try applies each configuration once. It returns the connectors for which that failed, with the errors.
+// try applies each configuration once. It returns the connectors that failed, with the errors.
 func (a *Applier) try(ctx context.Context, names []string, out io.Writer) (left []string, err error) {
 	wanted, err := a.Wanted(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *Applier) try(ctx context.Context, names []string, out io.Writer) (left 
 }
 
 // differences returns the names of settings that differ, without their values, some of which are secret. The setting
-// "name" is ignored, because the runtime adds it.
+// "name", added by the runtime, is ignored.
 func differences(have, wanted map[string]string) []string {
 	var keys []string
 	for key, value := range wanted {
@@ -109,8 +109,8 @@ func differences(have, wanted map[string]string) []string {
 	return keys
 }
 
-// Run applies each configuration until that succeeded once; later changes by an operator are kept. After that it
-// creates missing connectors again, for a runtime that lost its state. It returns nil when ctx ends.
+// Run applies each configuration until this has succeeded once; later changes by an operator are kept. Afterwards it
+// creates missing connectors again, in case the runtime loses its state. It returns nil when ctx ends.
 func (a *Applier) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -12,22 +12,22 @@ import (
 )
 
 // failure is the state of a failing connector. It begins when a check finds the connector failed, and ends when the
-// connector was up for some time, or an operator stopped it.
+// connector has been up for some time or was stopped by an operator.
 type failure struct {
-	since    time.Time // since when the connector runs without tasks; not yet a failure, see mendTaskless
+	since    time.Time // since when the connector runs without tasks; not a failure yet, see mendTaskless
 	task     int       // task of the trace; -1: the connector itself
 	trace    string
 	offsets  string
 	recorded bool
 	restarts int
 	next     time.Time // time of the next restart
-	upSince  time.Time // since when the connector is up; zero while it is not
-	// unreadable are the captured tables that were last logged as unreadable.
+	upSince  time.Time // since when the connector is up; zero if it is not
+	// unreadable are the captured tables last logged as unreadable.
 	unreadable string
 }
 
-// failed returns the task and trace of the first failed part; -1 for the connector itself. The trace is empty when no
-// part failed.
+// failed returns the task (-1 for the connector itself) and the trace of the first failed part. The trace is empty if
+// no part failed.
 func failed(status connect.Status) (task int, trace string) {
 	const unknown = "no trace"
 	for _, t := range status.Tasks {
@@ -48,7 +48,7 @@ func or(text, otherwise string) string {
 	return otherwise
 }
 
-// care handles the current state of one connector.
+// care checks the current state of a connector and reacts to it.
 func (s *Supervisor) care(ctx context.Context, name string, status connect.Status) error {
 	task, trace := failed(status)
 	now := s.Clock.Now()
@@ -63,13 +63,13 @@ func (s *Supervisor) care(ctx context.Context, name string, status connect.Statu
 		return s.repair(ctx, name, s.open(ctx, name, task, trace), now)
 	case status.Connector.State == connect.Running && len(status.Tasks) == 0:
 		return s.mendTaskless(ctx, name, now)
-	case c != nil: // the connector moves between two workers
+	case c != nil: // the connector is moving between two workers
 		c.upSince = time.Time{}
 	}
 	return nil
 }
 
-// recover ends a failure when the connector was up for long enough.
+// recover ends a failure once the connector has been up for long enough.
 func (s *Supervisor) recover(name string, now time.Time) {
 	c := s.cases[name]
 	switch {
@@ -81,7 +81,7 @@ func (s *Supervisor) recover(name string, now time.Time) {
 	}
 }
 
-// open returns the connector's failure. For a new one it reads the offsets, before they change.
+// open returns the connector's failure. For a new failure, it reads the offsets before they change.
 func (s *Supervisor) open(ctx context.Context, name string, task int, trace string) *failure {
 	c := s.cases[name]
 	if c == nil {
@@ -89,7 +89,7 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 		s.cases[name] = c
 	}
 	if c.trace != "" && hopeless(trace) && !hopeless(c.trace) {
-		c.trace, c.recorded, c.next = "", false, time.Time{} // a new failure, which restarts cannot fix
+		c.trace, c.recorded, c.next = "", false, time.Time{} // another failure, which restarts cannot fix
 	}
 	if c.trace == "" {
 		c.task, c.trace = task, trace
@@ -106,13 +106,13 @@ func hopeless(trace string) bool { return connect.LostPosition(trace) || connect
 func (s *Supervisor) offsets(ctx context.Context, name string) string {
 	offsets, err := s.Runtime.Offsets(ctx, name)
 	if err != nil {
-		offsets, _ = json.Marshal(map[string]string{"unknown": err.Error()}) // texts can always be encoded
+		offsets, _ = json.Marshal(map[string]string{"unknown": err.Error()}) // strings can always be encoded
 	}
 	return string(offsets)
 }
 
-// repair records the failure once and restarts what failed when the restart is due. An unavailable failure log does
-// not prevent the restart; recording is retried at the next check.
+// repair records the failure once and restarts the failed parts when the restart is due. If the failure log is
+// unavailable, the restart still takes place, and recording is retried at the next check.
 func (s *Supervisor) repair(ctx context.Context, name string, c *failure, now time.Time) error {
 	var problem error
 	if !c.recorded {
@@ -132,8 +132,8 @@ func (s *Supervisor) repair(ctx context.Context, name string, c *failure, now ti
 	return s.restart(ctx, name, c, now, true, problem)
 }
 
-// lose starts a jump of all connectors. When one of them has lost its position in the binary log, positions in a new
-// log may look valid to the others. The jump is stored first, so that the full resync is not lost.
+// lose starts a jump of all connectors: if one has lost its position in the binary log, the others' positions may look
+// valid in a new log. The jump is stored first, so that the full resync is not lost.
 func (s *Supervisor) lose(ctx context.Context, name string, c *failure, now time.Time) error {
 	c.next = now.Add(pause(c.restarts))
 	c.restarts++
@@ -144,12 +144,12 @@ func (s *Supervisor) lose(ctx context.Context, name string, c *failure, now time
 	return s.Jumps.Jump(ctx, s.Connectors)
 }
 
-// relearnPause is the minimum time between two restarts from scratch for the same failure, since each causes a full
+// relearnPause is the minimum time between two restarts from scratch for the same failure, because each causes a full
 // resync.
 const relearnPause = 10 * time.Minute
 
-// relearn makes all connectors start from scratch, which makes them read the structure of the tables. It does not while
-// a captured table has a definition that the connectors cannot read, because an operator has to change the table first.
+// relearn restarts all connectors from scratch, so that they read the table structures. It does nothing while a
+// captured table has a definition that they cannot read, because an operator has to change the table first.
 func (s *Supervisor) relearn(ctx context.Context, name string, c *failure, now time.Time) error {
 	tables, err := s.Unreadable(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *Supervisor) relearn(ctx context.Context, name string, c *failure, now t
 	return s.Jumps.Jump(ctx, s.Connectors)
 }
 
-// jump makes one step of a jump per call, because the offset can be deleted only once the connector's tasks have ended.
+// jump makes one step of a jump per call, because offsets can only be deleted after the connector's tasks have ended.
 func (s *Supervisor) jump(ctx context.Context, name string, status connect.Status) error {
 	if status.Connector.State != connect.Stopped || len(status.Tasks) > 0 {
 		return s.Runtime.Stop(ctx, name)
@@ -186,7 +186,7 @@ func (s *Supervisor) jump(ctx context.Context, name string, status connect.Statu
 }
 
 // mendTaskless restarts a connector that has been running without a task for too long: the runtime failed to create one
-// and reports no error.
+// but reports no error.
 func (s *Supervisor) mendTaskless(ctx context.Context, name string, now time.Time) error {
 	c := s.cases[name]
 	if c == nil {

@@ -23,8 +23,9 @@ func (b *fixture) successor() {
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}, Unreadable: b.Unreadable})
 }
 
-// A lost position is repaired without an operator: both connectors start over, and the full resync is stored before the
-// first one abandons its position. At every check another process leads.
+// TestALostPositionMendsItself checks that a lost position is repaired without an operator, with another leader at
+// every check. Both connectors must start over, and the full resync must be stored before the first one abandons its
+// position.
 func TestALostPositionMendsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -70,9 +71,9 @@ func TestALostPositionMendsItself(t *testing.T) {
 	})
 }
 
-// When a replica becomes the primary, the connector first cannot reach the previous primary; after a restart it does
-// not find its position on the new one. The first failure must not hide the second, because restarts would never fix
-// it.
+// TestAPositionThatIsLostWhileAFailureIsMendedMendsItself: when a replica becomes the primary, the connector first
+// cannot reach the old primary; after a restart its position is missing on the new one. The first failure must not hide
+// the second, which restarts cannot fix.
 func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,7 +92,8 @@ func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
 	})
 }
 
-// When a position is lost repeatedly, as in a binary log without any transaction, it is tried at the pace of restarts.
+// TestAPositionThatIsLostAgainIsTriedWithGrowingPauses checks that a position that is lost repeatedly, as in a binary
+// log without transactions, is retried with the pauses of restarts.
 func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -112,8 +114,9 @@ func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
 	})
 }
 
-// Restarts do not fix a statement on a captured table that the connectors cannot read. They start over, which reads the
-// structure of the tables, as soon as every captured table is readable; until then an operator is needed.
+// TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable: the connectors cannot read a statement on a
+// captured table, and restarts do not help. They must start over as soon as every captured table is readable; until
+// then an operator is needed.
 func TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable(t *testing.T) {
 	t.Parallel()
 	const drifted = "io.debezium.DebeziumException: Error processing row in userDetails, internal schema size 23, but row size 24 , restart connector with schema recovery mode."
@@ -135,7 +138,7 @@ func TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable(t *test
 		if diff := cmp.Diff(want, b.journal.jumps); diff != "" || !b.journal.up[existing] || !b.journal.up[projection] {
 			t.Errorf("jumps (-want +got):\n%s, up %v", diff, b.journal.up)
 		}
-		for range 8 * 60 { // the same failure repeatedly: each start causes a full resync
+		for range 8 * 60 { // the same failure again and again: each restart from scratch causes a full resync
 			if b.worker.connectors[existing].state == connect.Running {
 				b.worker.fail(existing)
 				b.worker.connectors[existing].trace = drifted

@@ -13,15 +13,15 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
-// Operator executes the commands of an operator. The runtime stores a command and executes it later; Status shows the
+// Operator executes an operator's commands. The runtime stores a command and executes it later; Status shows the
 // result.
 type Operator struct {
 	Runtime    Runtime
-	Connectors []string // all connectors; a command without names applies to all
+	Connectors []string // all connectors; used by commands without names
 	Out        io.Writer
 }
 
-// Status prints a table of the connectors, followed by advice for connectors that are not up. It reports whether all
+// Status prints a table of the connectors, followed by advice about connectors that are not up. It reports whether all
 // are up.
 func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 	all, err := o.Runtime.Statuses(ctx)
@@ -47,7 +47,7 @@ func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 	return allUp, nil
 }
 
-// row prints the line of a connector and returns remarks about its position for the end of the table.
+// row prints a connector's line of the table. It returns remarks about its position, which are printed after the table.
 func (o *Operator) row(
 	ctx context.Context, table io.Writer, name string, status connect.Status, exists bool,
 ) (remarks []string) {
@@ -74,8 +74,8 @@ func (o *Operator) row(
 	return remarks
 }
 
-// readable formats offsets as "binlog.000001:10247, gtid 0-1-35, 2026-02-03T04:05:06Z"; during a snapshot it states
-// that.
+// readable formats offsets as "binlog.000001:10247, gtid 0-1-35, 2026-02-03T04:05:06Z", or states that a snapshot is
+// running.
 func readable(offsets json.RawMessage) string {
 	var list []struct {
 		Offset struct {
@@ -103,8 +103,8 @@ func readable(offsets json.RawMessage) string {
 	return text
 }
 
-// advise returns what is wrong with a connector and what to do next. Of a trace it shows only the classes of the
-// exceptions, because their messages may contain values of rows.
+// advise returns what is wrong with a connector and what to do next. It shows only the exception classes of a trace,
+// because the messages may contain values of rows.
 func advise(name string, status connect.Status, exists bool) []string {
 	switch task, trace := failed(status); {
 	case !exists:
@@ -133,11 +133,11 @@ func advise(name string, status connect.Status, exists bool) []string {
 	return nil
 }
 
-// Orders returns the commands that Give accepts.
+// Orders returns the commands accepted by Give.
 func Orders() []string { return []string{"restart", "stop", "resume"} }
 
-// Give sends a command to connectors. Restart includes their tasks. Stop also holds across restarts of the workers;
-// nothing reads the database once Status shows STOPPED without tasks. Resume continues stopped or paused connectors at
+// Give sends a command to connectors. Restart includes their tasks. Stop persists across restarts of the workers; once
+// Status shows STOPPED without tasks, nothing reads the database. Resume continues stopped or paused connectors at
 // their positions.
 func (o *Operator) Give(ctx context.Context, order string, names []string) error {
 	said, act := "is restarted", func(name string) error { return o.Runtime.Restart(ctx, name, false) }

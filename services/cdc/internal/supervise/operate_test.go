@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// applier returns an Applier, and the map of wanted configurations, which the caller may change.
+// applier returns an Applier and its map of wanted configurations, which the caller may change.
 func applier(w *worker) (*supervise.Applier, map[string]map[string]string) {
 	wanted := map[string]map[string]string{
 		existing:   {"connector.class": "c", "database.password": "hunter22"},
@@ -88,8 +88,8 @@ func TestARefusalIsReportedWithItsReason(t *testing.T) {
 	}
 }
 
-// A runtime that lost its state has no connectors. They are created again, and the full resync for what they may have
-// missed is stored before.
+// TestConnectorsThatTheRuntimeForgotAreMadeAgain checks that missing connectors are created again in a runtime that
+// lost its state, and that the full resync for missed changes is stored before.
 func TestConnectorsThatTheRuntimeForgotAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestConnectorsThatTheRuntimeForgotAreMadeAgain(t *testing.T) {
 			if len(w.connectors) != 2 {
 				t.Errorf("behind the wipe there are %v", w.connectors)
 			}
-			w.connectors[existing].configuration["poll.interval.ms"] = "1" // an operator's change is kept
+			w.connectors[existing].configuration["poll.interval.ms"] = "1" // an operator's change, which must be kept
 		})
 		<-time.After(time.Hour)
 		stop()

@@ -1,6 +1,6 @@
-// Package supervise supervises the source connectors: it applies their configurations once when a process starts,
-// restarts what fails afterwards, creates missing connectors, and restarts connectors that lost their position from
-// scratch. Connectors that an operator stopped or paused are not touched.
+// Package supervise supervises the source connectors. It applies their configurations once at the start of a process,
+// then restarts failed parts, creates missing connectors, and restarts connectors from scratch after a lost position.
+// Connectors stopped or paused by an operator are not changed.
 package supervise
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
-// Pauses between restarts of one failure: the first restart is immediate, the next ones after 10 s, 20 s, 40 s, and
-// then every minute. A restart costs little, and after the cause is fixed the index should not wait longer. Failures
-// shortly after each other count as one.
+// Pauses between restarts of one failure: the first restart is immediate, the next ones follow after 10 s, 20 s, 40 s,
+// and then every minute. A restart is cheap, and longer pauses would delay the index after the cause is fixed. Failures
+// in quick succession count as one.
 const (
 	firstPause = 10 * time.Second
 	maxPause   = time.Minute
-	stable     = 2 * time.Minute // time after which a connector that is up no longer counts as failing
-	taskless   = time.Minute     // a connector that runs without a task for so long counts as failed
+	stable     = 2 * time.Minute // how long a connector must be up until it no longer counts as failing
+	taskless   = time.Minute     // how long a connector may run without a task until it counts as failed
 )
 
-// Runtime is the part of the connector runtime that supervision needs.
+// Runtime is the part of the connector runtime used for supervision.
 type Runtime interface {
 	// Statuses returns the states of all existing connectors.
 	Statuses(ctx context.Context) (map[string]connect.Status, error)
@@ -40,14 +40,14 @@ type Runtime interface {
 	Resume(ctx context.Context, name string) error
 }
 
-// Jumps durably stores which connectors abandon their position. When such a connector runs again and its first
+// Jumps durably stores which connectors have to abandon their positions. When such a connector runs again and its first
 // heartbeat arrives, a full resync starts. Errors are faults.
 type Jumps interface {
 	// Jump stores that connectors have to abandon their positions.
 	Jump(ctx context.Context, connectors []string) error
-	// Jumping returns the connectors that have not done so yet.
+	// Jumping returns the connectors that still have to abandon their positions.
 	Jumping(ctx context.Context) (map[string]bool, error)
-	// Jumped stores that a connector starts, or has started, at a new position.
+	// Jumped records that a connector has started, or is about to start, at a new position.
 	Jumped(ctx context.Context, connector string) error
 }
 
@@ -58,48 +58,48 @@ type FailureLog interface {
 
 // Observer receives the current state at every check, and every restart, for metrics.
 type Observer interface {
-	// Connector replaces the reported state of a connector. up is true when it runs, has tasks, and all of them run; tasks
-	// has the state of each by id.
+	// Connector replaces the reported state of a connector. up is true if the connector runs and has tasks, all of which
+	// run. tasks maps task ids to states.
 	Connector(name string, up bool, tasks map[int]string)
-	// Restarted counts a restart.
 	Restarted(name string)
 	// Lost counts a connector whose position is no longer in the binary log.
 	Lost(name string)
 }
 
-// Deps are the services that a Supervisor uses.
+// Deps are the dependencies of a Supervisor.
 type Deps struct {
 	Runtime  Runtime
 	Failures FailureLog
 	Jumps    Jumps
 	Observer Observer
-	// Unreadable returns the captured tables whose definition the connectors cannot read. Starting from scratch does not
-	// help while there are any.
+	// Unreadable returns the captured tables whose definition the connectors cannot read. While there are any, a start
+	// from scratch does not help.
 	Unreadable func(context.Context) ([]string, error)
 	Clock      clock.Clock
 	Log        *slog.Logger
 	Connectors []string // names of the supervised connectors
 }
 
-// Supervisor supervises the connectors. Not safe for concurrent use.
+// Supervisor supervises the connectors. It is not safe for concurrent use.
 type Supervisor struct {
 	Deps
 	cases map[string]*failure
-	seen  map[string]string // state that was last logged, by connector
+	seen  map[string]string // last logged state by connector
 }
 
-// New returns a Supervisor without any known state.
+// New returns a Supervisor that has not read any state yet.
 func New(d Deps) *Supervisor {
 	return &Supervisor{Deps: d, cases: map[string]*failure{}, seen: map[string]string{}}
 }
 
-// Observe reads the states of the connectors and reports them to the observer. Every process may do that.
+// Observe reads the states of the connectors and passes them to the observer. All processes may call it concurrently.
 func (s *Supervisor) Observe(ctx context.Context) error {
 	_, err := s.look(ctx)
 	return err
 }
 
-// RunOnce reads the states, and restarts failed connectors when it is time. Only one process at a time may do that.
+// RunOnce reads the states and restarts failed connectors when a restart is due. Only one process at a time may call
+// it.
 func (s *Supervisor) RunOnce(ctx context.Context) error {
 	all, err := s.look(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *Supervisor) RunOnce(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// look reads and reports the states. While the runtime does not respond, no connector counts as up.
+// look reads and reports the states. If the runtime does not respond, all connectors are reported as not up.
 func (s *Supervisor) look(ctx context.Context) (map[string]connect.Status, error) {
 	all, err := s.Runtime.Statuses(ctx)
 	for _, name := range s.Connectors {
@@ -144,8 +144,8 @@ func (s *Supervisor) look(ctx context.Context) (map[string]connect.Status, error
 	return all, err
 }
 
-// report logs a state when it changed. Of traces it logs only the classes of the exceptions, because their messages may
-// contain values of rows.
+// report logs a state if it changed. It logs only the exception classes of a trace, because the messages may contain
+// values of rows.
 func (s *Supervisor) report(name string, status connect.Status, exists bool) {
 	state := summary(status, exists)
 	if s.seen[name] == state {
@@ -164,7 +164,7 @@ func (s *Supervisor) report(name string, status connect.Status, exists bool) {
 	}
 }
 
-// summary returns a state as in "RUNNING, tasks 0:FAILED".
+// summary returns a state as text, such as "RUNNING, tasks 0:FAILED".
 func summary(status connect.Status, exists bool) string {
 	if !exists {
 		return "absent"

@@ -73,7 +73,7 @@ func TestAShortRecoveryIsTheSameCaseALongOneEndsIt(t *testing.T) {
 		b.worker.heal(existing)
 		b.watch(t, time.Minute)
 		b.worker.fail(existing)
-		b.watch(t, 5*time.Second) // 75 s: the third restart's time has long come
+		b.watch(t, 5*time.Second) // at 75 s the third restart is overdue
 		if len(b.journal.records) != 1 || len(b.worker.requests) != 3 {
 			t.Fatalf("after a short recovery: %d records, %v", len(b.journal.records), b.restarts())
 		}

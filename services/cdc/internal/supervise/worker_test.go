@@ -27,16 +27,16 @@ const (
 		"Caused by: java.sql.SQLException: Duplicate entry 'Asha Rao'\n"
 )
 
-// worker is a scripted Kafka Connect behind the real client. It stores connectors and responds as in the recordings,
+// worker is a fake Kafka Connect server behind the real client. It stores connectors and responds as in the recordings,
 // without a network, so that time can be virtual.
 type worker struct {
 	mu   sync.Mutex // guards all fields
 	away bool
-	// brokersAway makes the worker respond from memory, without offsets.
+	// brokersAway simulates unavailable brokers: the worker responds from memory, without offsets.
 	brokersAway bool
 	refusal     string // message of the 400 response to every configuration
 	connectors  map[string]*connector
-	requests    []string // all requests but reads, with the time since the start
+	requests    []string // all requests except reads, with the time since the start
 	begin       time.Time
 	onRestart   func(*connector)
 }
@@ -60,7 +60,7 @@ func (w *worker) client() *connect.Client {
 	return connect.New(connect.Config{URLs: []string{"http://connect"}, HTTP: &http.Client{Transport: w}})
 }
 
-// change changes the worker while another goroutine sends requests to it.
+// change changes the worker while other goroutines send requests to it.
 func (w *worker) change(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -167,7 +167,7 @@ func (w *worker) fail(name string) {
 
 func (w *worker) heal(name string) { w.connectors[name].tasks = []string{connect.Running} }
 
-// journal is a failure log, a store of jumps and an observer.
+// journal is a fake failure log, store of jumps and observer.
 type journal struct {
 	away      error
 	records   []string
@@ -176,7 +176,7 @@ type journal struct {
 	restarted map[string]int
 	lost      []string
 	jumping   map[string]bool
-	jumps     []string // stored jumps, in order
+	jumps     []string // stored jumps in order
 }
 
 var (

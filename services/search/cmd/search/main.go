@@ -1,4 +1,4 @@
-// Command search is the service for finding patients.
+// Command search runs the patient search service.
 package main
 
 import (
@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/app"
 )
 
-// version is set by the build.
+// version is set at build time.
 var version = "dev"
 
 func main() {

@@ -27,7 +27,7 @@ import (
 // Name is the service's name in logs and tokens.
 const Name = "search"
 
-// Serve runs the service until ctx ends. It writes logs to logs.
+// Serve runs the service until ctx ends. It logs to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	cfg.Garbage.Delay()
 	runtime.GOMAXPROCS(cfg.processors(runtime.NumCPU()))
@@ -40,7 +40,7 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 	})
 }
 
-// builder opens the parts of the service, in the order of its fields.
+// builder opens the parts of the service in the order of its fields.
 type builder struct {
 	*service.Service
 	cfg Config

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-// area returns the handler of the REST paths. It forwards calls to the service's own gRPC port, so that every call
-// passes the same interceptors.
+// area returns the handler of the REST paths. It forwards calls to the service's own gRPC port, so that all calls pass
+// the same interceptors.
 func (b *builder) area(ctx context.Context) (http.Handler, error) {
 	own, err := b.Forward(net.JoinHostPort(b.loopback(), strconv.Itoa(b.cfg.GRPC.GRPCPort)), Name)
 	if err != nil {
@@ -29,7 +29,7 @@ func (b *builder) area(ctx context.Context) (http.Handler, error) {
 	return gateway.Public(), nil
 }
 
-// loopback returns the host at which the process reaches its own listener.
+// loopback returns the host under which the process can reach its own listener.
 func (b *builder) loopback() string {
 	switch ip := net.ParseIP(b.cfg.GRPC.Host); {
 	case ip == nil || !ip.IsUnspecified():

@@ -43,13 +43,13 @@ type Config struct {
 
 	// WorkersCount is the maximum number of processors that the process uses.
 	WorkersCount int `env:"WORKERS_COUNT" envDefault:"1"`
-	// DefaultSize is the number of hits per page if a request has no size.
+	// DefaultSize is the page size of requests without a size.
 	DefaultSize int `env:"DEFAULT_SIZE" envDefault:"10"`
-	// CaptureSearchQuery records queries in spans. It must be off where there are real patients.
+	// CaptureSearchQuery records queries in spans. It must be off in systems with real patients.
 	CaptureSearchQuery bool `env:"ES_CAPTURE_SEARCH_QUERY" envDefault:"false" danger:"true: names and telephone numbers are in traces"`
 }
 
-// Load reads the settings from environ. The gRPC and the REST port listen on the same host, HOST.
+// Load reads the settings from environ. The gRPC and REST ports listen on the same host, HOST.
 func Load(environ []string) (Config, error) {
 	cfg := Config{}
 	cfg.GRPC.GRPCPort = defaultGRPCPort
@@ -58,7 +58,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, err
 }
 
-// Validate rejects settings with which no search would work, and recording queries in production.
+// Validate rejects settings with which searches cannot work, and recorded queries in production.
 func (c *Config) Validate() error {
 	problems := []error{c.GRPC.TLS.NeededBy("REST_TLS", c.REST.TLS)}
 	if c.WorkersCount < 1 {
@@ -79,7 +79,7 @@ func (c Config) Admin() httpserver.Config {
 	return httpserver.Config{Host: c.REST.Host, AdminPort: c.REST.Port, Profiling: c.REST.Profiling, AdminTLS: c.REST.TLS}
 }
 
-// process returns the settings that all services have in common. The health paths are served on the REST port.
+// process returns the settings common to all services. The health paths are served on the REST port.
 func (c *Config) process() service.Config {
 	return service.Config{Admin: c.Admin(), GRPC: c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth}
 }

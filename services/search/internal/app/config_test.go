@@ -11,7 +11,7 @@ import (
 
 const secret = "SEARCH_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"
 
-// documented are the variables of the interface document with their defaults; "" where the document has no default.
+// documented maps the variables of the interface document to their defaults; "" if the document has no default.
 var documented = map[string]string{
 	"HOST": "127.0.0.1", "PORT": "8000", "WORKERS_COUNT": "1", "ENVIRONMENT": "dev", "LOG_LEVEL": "INFO", "LOG_JSON": "true",
 	"ES_URL": "[http://localhost:9210]", "ES_USER": "", "ES_PASSWORD": "", "ES_API_KEY": "", "ES_CA_CERT": "/app/certs/ca.crt", "ES_MAX_RETRIES": "3",

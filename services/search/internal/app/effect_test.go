@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// effect is the observable effect of a variable.
+// effect describes the observable effect of a variable.
 type effect struct {
-	value string   // differs from the default; $INDEX is the address of a test engine, $CERT its certificate
-	with  []string // other settings, with the default and with value
+	value string   // a value other than the default; $INDEX is the address of a test engine, $CERT its certificate
+	with  []string // other settings, used with both the default and value
 	seen  func(t *testing.T, w *world, c *Config) string
-	want  string // observed with value, but not with the default
+	want  string // observed with value but not with the default
 }
 
-// effects returns an effect for every variable of the interface document. A missing one fails the test.
+// effects returns an effect for every variable of the interface document. The test fails if one is missing.
 func effects() map[string]effect {
 	all := map[string]effect{}
 	for _, of := range []map[string]effect{
@@ -56,8 +56,9 @@ func TestEveryVariableHasAnEffect(t *testing.T) {
 	}
 }
 
-// elsewhere are variables beyond the interface document. They are tested in the packages that define them:
-// pkg/grpcserver, pkg/httpserver, pkg/lifecycle, pkg/service, pkg/authn and pkg/tlsfiles; PATH_PREFIX in this package.
+// elsewhere lists the variables that are not in the interface document. They are tested in the packages that define
+// them: pkg/grpcserver, pkg/httpserver, pkg/lifecycle, pkg/service, pkg/authn and pkg/tlsfiles; PATH_PREFIX is tested
+// in this package.
 var elsewhere = []string{
 	"PATH_PREFIX", "PROFILING", "GRPC_PORT", "MAX_IN_FLIGHT", "MAX_STREAMS", "DEADLINE_SECONDS", "MAX_MESSAGE_BYTES", "FURTHER_CALLERS",
 	"TLS_CA", "TLS_CERT", "TLS_KEY", "REST_TLS", "KV_TLS", "KV_TLS_CA", "KV_TLS_CERT", "KV_TLS_KEY", "DB_TLS", "DB_TLS_CA", "DB_TLS_CERT", "DB_TLS_KEY",
@@ -83,7 +84,7 @@ func variables(t *testing.T) []string {
 	return names
 }
 
-// load reads settings as the process does. For rejected settings it returns the error.
+// load reads settings like the process. If they are rejected, it returns the error.
 func (w *world) load(t *testing.T, settings ...string) *Config {
 	t.Helper()
 	environ := []string{Prefix + "SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32)}

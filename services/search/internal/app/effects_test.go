@@ -54,7 +54,7 @@ func ofListener() map[string]effect {
 	}
 }
 
-// pages is a limiter that admits every search, and an index that records the size of the page.
+// pages is a limiter that admits every search, and an index that records the page size.
 type pages struct{ size int }
 
 func (p *pages) Admit(context.Context, authn.Principal, authn.LabScope) (search.Effort, error) {
@@ -83,7 +83,7 @@ func ofTelemetry() map[string]effect {
 	}
 }
 
-// told returns everything that a process exports about itself.
+// told returns everything that a process exports about itself: logs, traces and error reports.
 func told(t *testing.T, w *world, c *Config) string {
 	t.Helper()
 	var log strings.Builder
@@ -203,7 +203,7 @@ func ofRanking() map[string]effect {
 	}
 }
 
-// progress always reports that the index is complete up to two minutes ago.
+// progress is a fake that always reports an index complete up to two minutes ago.
 type progress struct{ probes int }
 
 func (p *progress) CompleteTo(context.Context) (time.Time, error) {
@@ -232,7 +232,7 @@ func ofFreshness() map[string]effect {
 	}
 }
 
-// counted is a reader of the mode that counts its calls.
+// counted is a fake reader of the mode that counts its calls.
 type counted struct{ read int }
 
 func (m *counted) Mode(context.Context) (string, error) {
@@ -344,7 +344,7 @@ func ofDatabase() map[string]effect {
 		"DB_HOST":         {value: "127.0.0.9", with: []string{"DB_PORT=1"}, seen: dialled, want: "127.0.0.9:1:"},
 		"DB_PORT":         {value: "2", with: []string{"DB_HOST=127.0.0.9"}, seen: dialled, want: "127.0.0.9:2:"},
 		"DB_USER":         {value: "reader", seen: greeted, want: "reader\x00"},
-		"DB_PASSWORD":     {value: "word", seen: greeted, want: "lab\x00\x14"}, // with a proof of 20 bytes
+		"DB_PASSWORD":     {value: "word", seen: greeted, want: "lab\x00\x14"}, // with a password proof of 20 bytes
 		"DB_DATABASE":     {value: "patients", seen: greeted, want: "\x00patients\x00"},
 		"DB_POOL_SIZE":    {value: "23", want: "23 connections", seen: pooled},
 		"DB_POOL_RECYCLE": {value: "60", want: "for 1m0s", seen: pooled},
@@ -373,7 +373,7 @@ func dialled(t *testing.T, _ *world, c *Config) string {
 	return fmt.Sprint(database(t, c).PingContext(t.Context()))
 }
 
-// greeted returns the driver's login packet to a server that greets it and then disconnects.
+// greeted returns the driver's login packet, received by a fake server that sends a greeting and then disconnects.
 func greeted(t *testing.T, _ *world, c *Config) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -398,7 +398,7 @@ func greeted(t *testing.T, _ *world, c *Config) string {
 		_, _ = io.ReadFull(connection, body)
 		said <- string(body)
 	}()
-	c.DB.Host, c.DB.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port // a TCP address
+	c.DB.Host, c.DB.Port = "127.0.0.1", listener.Addr().(*net.TCPAddr).Port // the driver then uses TCP
 	db := database(t, c)
 	db.SetMaxOpenConns(1)
 	_ = db.PingContext(t.Context())
@@ -407,7 +407,7 @@ func greeted(t *testing.T, _ *world, c *Config) string {
 
 // greeting returns the first packet of a server that accepts native passwords.
 func greeting() []byte {
-	const low, high = 0xa209, 0x0008 // flags for protocol 4.1, databases, transactions, secure connections, plug-ins
+	const low, high = 0xa209, 0x0008 // capabilities: protocol 4.1, databases, transactions, secure connections, plug-ins
 	b := append([]byte{10}, "8.0.36\x00\x01\x00\x00\x00saltsalt\x00"...)
 	b = append(binary.LittleEndian.AppendUint16(b, low), 45, 2, 0)
 	b = append(binary.LittleEndian.AppendUint16(b, high), 21)

@@ -8,18 +8,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// ListenerConfig holds the settings of the service's REST port.
+// ListenerConfig holds the settings of the REST port.
 type ListenerConfig struct {
 	Host string `env:"HOST" envDefault:"127.0.0.1"`
 	Port int    `env:"PORT" envDefault:"8000"`
-	// PathPrefix is removed from paths that begin with it, such as "/search-service". Paths without it are served as well.
+	// PathPrefix is removed from paths that begin with it, such as "/search-service". Paths without the prefix are served
+	// too.
 	PathPrefix string `env:"PATH_PREFIX"`
 	Profiling  bool   `env:"PROFILING" envDefault:"false" danger:"true: profiles show what is in memory"`
-	// TLS encrypts the REST port with the certificate that the service presents to other services.
+	// TLS encrypts the REST port. It uses the certificate that the service presents to other services.
 	TLS bool `env:"REST_TLS" envDefault:"false" danger:"false: the REST port is not encrypted, unless a proxy does it"`
 }
 
-// Validate rejects prefixes with which no path can begin.
+// Validate rejects prefixes that cannot be the beginning of a path.
 func (c *ListenerConfig) Validate() error {
 	if c.PathPrefix != "" && (!strings.HasPrefix(c.PathPrefix, "/") || strings.HasSuffix(c.PathPrefix, "/")) {
 		return errors.New("PATH_PREFIX must begin with / and not end with it, like /search-service")

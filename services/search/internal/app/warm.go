@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// warmable is the part of the index that readiness uses.
+// warmable is the part of the index that readiness depends on.
 type warmable interface {
 	Ready(ctx context.Context) error
 	Warm(ctx context.Context)
@@ -14,7 +14,7 @@ type warmable interface {
 
 var errWarming = errors.New("the index is searched until the engine is warm; this takes some seconds")
 
-// warmUp reports the process ready once the search engine is warm. It also warms an engine that recovered from a
+// warmUp reports the process as ready once the search engine is warm. It also warms up an engine that recovered from a
 // failure. Searches continue meanwhile, because slow responses are better than errors.
 type warmUp struct {
 	index warmable
@@ -25,7 +25,7 @@ type warmUp struct {
 	warm  bool // guarded by mu
 }
 
-// Ready returns an error until the engine responds and was warmed once. It starts a warm-up when needed.
+// Ready returns an error until the engine responds and has been warmed up once. It starts a warm-up if needed.
 func (w *warmUp) Ready(ctx context.Context) error {
 	err := w.index.Ready(ctx)
 	w.mu.Lock()

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// world contains the servers with which the service communicates: an engine, over HTTP and HTTPS, and collectors of
-// traces and errors. All of them record what they receive.
+// world has fakes of the servers with which the service communicates: an engine over HTTP and HTTPS, and collectors of
+// traces and errors. All record what they receive.
 type world struct {
 	place *strings.Replacer // replaces addresses by names
 
@@ -29,7 +29,7 @@ type world struct {
 	told     strings.Builder
 	status   int // status of the engine's responses
 	inFlight int
-	most     int // maximum of concurrent requests
+	most     int // maximum number of concurrent requests seen
 }
 
 func newWorld(t *testing.T) *world {
@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// heard returns what was received since its previous call.
+// heard returns what was received since the previous call.
 func (w *world) heard() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -62,7 +62,7 @@ func (w *world) tell(format string, args ...any) {
 	fmt.Fprintf(&w.told, format+"\n", args...)
 }
 
-// wait is how long a request is kept open, so that a second one may arrive concurrently.
+// wait is how long a request is kept open, so that a second one can arrive meanwhile.
 const wait = 50 * time.Millisecond
 
 func (w *world) answer(to http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func (w *world) answer(to http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(to, `{"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`)
 }
 
-// collector starts a collector that records traces as bytes.
+// collector starts a trace collector that records traces as bytes.
 func (w *world) collector(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

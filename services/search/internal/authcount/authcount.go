@@ -1,4 +1,4 @@
-// Package authcount counts how many sessions and tokens were accepted or rejected.
+// Package authcount counts accepted and rejected sessions and tokens.
 package authcount
 
 import (
@@ -24,7 +24,7 @@ type Counted struct {
 
 var _ Authenticator = (*Counted)(nil)
 
-// Label values. An invalid token of a service cannot be distinguished from one of a user.
+// Label values. An invalid token of a service is indistinguishable from that of a user.
 const (
 	session = "session"
 	token   = "token"

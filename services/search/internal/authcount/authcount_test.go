@@ -21,7 +21,7 @@ import (
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// sessions is a fake session store with one session. It can be unavailable.
+// sessions is a fake session store with one session. It can simulate an outage.
 type sessions struct{}
 
 func (sessions) Session(_ context.Context, id string) ([]byte, error) {

@@ -1,4 +1,5 @@
-// Package detail reads one patient from the tables for a caller who may see the patient, and logs it in the audit log.
+// Package detail reads one patient from the tables for a caller who may see the patient, and records the access in the
+// audit log.
 package detail
 
 import (
@@ -11,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// ErrNoUser is returned for a patient who does not exist, is deleted, or may not be seen by the caller. It does not
+// ErrNoUser is returned for a patient who does not exist, is deleted, or is not visible to the caller. It does not
 // reveal which.
 var ErrNoUser = apperr.New(apperr.NotFound, "USER_NOT_FOUND",
 	"There is no such patient here. Search again: the patient may have been merged or removed.")
 
-// Record is a patient with the affiliations that decide who may see the patient. Lists hold at most 5,000 entries, the
-// newest last.
+// Record is a patient with the affiliations that determine who may see the patient. Lists hold at most 5,000 entries,
+// the newest last.
 type Record struct {
 	search.Person
 	search.Places
@@ -25,17 +26,17 @@ type Record struct {
 
 // Reader reads patients.
 type Reader interface {
-	// Record returns a patient, or ErrNoUser for a patient who is unknown in the laboratory or deleted.
+	// Record returns a patient, or ErrNoUser if the patient is deleted or unknown in the laboratory.
 	Record(ctx context.Context, lab authn.LabScope, userID int64) (Record, error)
 	// IsReferredBy reports whether one of the patient's bills is assigned to the doctor.
 	IsReferredBy(ctx context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error)
-	// Own removes from patients the numbers of bills and reports that the login does not see.
+	// Own removes from patients the numbers of bills and reports that the login may not see.
 	Own(ctx context.Context, sees sight.Sight, patients []*search.Person) error
 }
 
 // Limiter limits how many patients a caller may read.
 type Limiter interface {
-	// AdmitRead counts a read. It returns TooManyRequests beyond the limit.
+	// AdmitRead counts a read. It returns TooManyRequests if the limit is exceeded.
 	AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error
 }
 
@@ -43,7 +44,7 @@ type Limiter interface {
 type Deps struct {
 	Limiter Limiter
 	Reader  Reader
-	// Audit receives one line for every patient who was shown. It must not drop lines because of their level.
+	// Audit receives one line per patient shown. It must not drop lines because of their level.
 	Audit *slog.Logger
 }
 
@@ -66,7 +67,7 @@ func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (se
 	return u.Show(ctx, p, scope, userID)
 }
 
-// Show reads a patient like Read, without checking the rate limit. scope must be that of p.
+// Show reads a patient like Read, but does not check the rate limit. scope must be that of p.
 func (u *UseCase) Show(
 	ctx context.Context, p authn.Principal, scope search.Scope, userID int64,
 ) (search.Person, error) {
@@ -97,7 +98,7 @@ func (u *UseCase) Show(
 	return record.Person, nil
 }
 
-// note logs who saw whom, by ids only.
+// note logs the ids of the caller and of the patient shown.
 func (u *UseCase) note(ctx context.Context, p authn.Principal, scope search.Scope, userID int64) {
 	u.d.Audit.InfoContext(ctx, "patient was read", "audit", true, "user_id", userID, "lab_id", scope.Lab.LabID(),
 		"credential", credential(p.Kind), "session_type", string(p.SessionType), "actor_id", p.Actor().ID,

@@ -28,7 +28,7 @@ func (r tables) IsReferredBy(_ context.Context, lab authn.LabScope, userID, doct
 	return lab.LabID() == r.record.LabID && userID == r.record.UserID && doctorID == 301, r.err
 }
 
-// Own leaves the last bill.
+// Own removes all bills but the last.
 func (r tables) Own(_ context.Context, _ sight.Sight, patients []*search.Person) error {
 	for _, p := range patients {
 		p.BillIDs = []int64{302}
@@ -56,7 +56,7 @@ func TestAPatientIsShownToWhoeverMaySeeOneAndNotedByIDs(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		principal authn.Principal
-		want      map[string]any // the audit line
+		want      map[string]any // the expected audit line
 		outside   bool
 	}{
 		"a lab user": {

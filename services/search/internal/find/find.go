@@ -13,9 +13,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Limiter limits searches.
+// Limiter limits how many searches a user may make.
 type Limiter interface {
-	// Admit counts a search and returns what the search may cost, or TooManyRequests.
+	// Admit counts a search and returns the effort that it may cost, or TooManyRequests.
 	Admit(ctx context.Context, p authn.Principal, lab authn.LabScope) (search.Effort, error)
 }
 
@@ -24,13 +24,13 @@ type Index interface {
 	Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error)
 }
 
-// Numbers reads which numbers of bills and reports a login sees.
+// Numbers reads which bill and report numbers a login may see.
 type Numbers interface {
-	// Own removes from patients the numbers that the login does not see.
+	// Own removes from patients the numbers that the login may not see.
 	Own(ctx context.Context, sees sight.Sight, patients []*search.Person) error
 }
 
-// leastSize is the largest page size when the effort is search.Least.
+// leastSize is the maximum page size with effort search.Least.
 const leastSize = 10
 
 // Deps are the dependencies of the use case.
@@ -38,7 +38,7 @@ type Deps struct {
 	Limiter     Limiter
 	Index       Index
 	Numbers     Numbers
-	DefaultSize int // number of hits per page if a request has no size
+	DefaultSize int // page size of requests without a size
 	Clock       clock.Clock
 	Metrics     *Metrics
 }
@@ -49,14 +49,14 @@ type UseCase struct{ d Deps }
 // New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Command is a caller's request. LabID is the laboratory in the request, 0 if the request has none.
+// Command is a caller's request. LabID is the laboratory in the request, or 0 if there is none.
 type Command struct {
 	search.Request
 
 	LabID int64
 }
 
-// Answer is the result of a search with the checked query and the effort.
+// Answer is the result of a search, with the checked query and the effort.
 type Answer struct {
 	search.Result
 
@@ -71,8 +71,8 @@ func (u *UseCase) Search(ctx context.Context, p authn.Principal, c Command) (Ans
 	return answer, err
 }
 
-// errReferring is for referring doctors: the index does not contain the doctors of bills, so it cannot limit a search
-// to their patients.
+// errReferring is returned to referring doctors: the index does not contain the doctors of bills, so a search cannot be
+// restricted to their patients.
 var errReferring = apperr.New(apperr.Forbidden, "NO_SEARCH_FOR_REFERRING_DOCTORS",
 	"Referring doctors cannot search the laboratory's patients; open a patient of your own from a bill or a report")
 
@@ -99,7 +99,7 @@ func (u *UseCase) search(ctx context.Context, p authn.Principal, c Command) (a A
 	return a, u.own(ctx, p, scope.Lab, a.Hits)
 }
 
-// own removes the numbers of other bills from the hits of a login outside the laboratory.
+// own removes the numbers of other bills from the hits for a login outside the laboratory.
 func (u *UseCase) own(ctx context.Context, p authn.Principal, lab authn.LabScope, hits []search.Hit) error {
 	sees, err := sight.Of(p, lab)
 	if err != nil || !sees.IsOutside() || len(hits) == 0 {
@@ -112,8 +112,8 @@ func (u *UseCase) own(ctx context.Context, p authn.Principal, lab authn.LabScope
 	return u.d.Numbers.Own(ctx, sees, patients)
 }
 
-// query checks the request. With the least effort, it reduces the size of the page; page numbers then count pages of
-// the reduced size.
+// query checks the request. With the least effort, it reduces the page size; page numbers then refer to the reduced
+// size.
 func (u *UseCase) query(r search.Request, effort search.Effort) (search.Query, error) {
 	q, err := search.NewQuery(r, u.d.DefaultSize)
 	if err != nil || effort != search.Least || q.Size <= leastSize {
@@ -124,7 +124,7 @@ func (u *UseCase) query(r search.Request, effort search.Effort) (search.Query, e
 	return search.NewQuery(r, u.d.DefaultSize)
 }
 
-// outcome returns the result of a search as metrics name it.
+// outcome returns the metric label for the result of a search.
 func outcome(a Answer, err error) string {
 	_, typed := apperr.From(err)
 	switch {

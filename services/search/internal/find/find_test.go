@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// limiter admits searches with one effort, or rejects them.
+// limiter is a fake that admits searches with one effort, or rejects them.
 type limiter struct {
 	effort search.Effort
 	err    error
@@ -31,7 +31,7 @@ func (l *limiter) Admit(context.Context, authn.Principal, authn.LabScope) (searc
 	return l.effort, l.err
 }
 
-// index returns the same result for every search and records the queries.
+// index is a fake that returns the same result for every search and records the queries.
 type index struct {
 	result search.Result
 	err    error
@@ -48,7 +48,7 @@ func (i *index) Search(_ context.Context, s search.Scope, q search.Query, e sear
 	return i.result, i.err
 }
 
-// own leaves the last bill.
+// own is a fake that removes all bills but the last.
 type own struct{}
 
 func (own) Own(_ context.Context, _ sight.Sight, patients []*search.Person) error {
@@ -124,7 +124,7 @@ func TestWhatIsRefusedNeverReachesTheIndex(t *testing.T) {
 		want      apperr.Kind
 		key       string
 		outcome   string
-		counted   int // attempts that the limit counted
+		counted   int // attempts counted by the limit
 	}{
 		"another laboratory":            {asha, find.Command{Request: search.Request{Query: "ab"}, LabID: 13}, nil, apperr.Invalid, "all", "invalid", 0},
 		"a service without laboratory":  {authn.Principal{Kind: authn.Service}, find.Command{Request: search.Request{Query: "ab"}}, nil, apperr.Invalid, "all", "invalid", 0},

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// otherKey is the label for unknown search keys, because labels must not contain text of callers.
+// otherKey is the label for unknown search keys, because labels must not contain text from callers.
 const otherKey = "other"
 
 // Metrics counts searches and their results.

@@ -1,6 +1,6 @@
-// Package freshness tracks how old the data behind the search may be. Heartbeats of the connectors pass through the
-// whole pipeline, and change capture stores the time up to which all changes can be found. The data does not age while
-// there are no changes.
+// Package freshness tracks the age of the data behind the search. Heartbeats of the connectors pass through the whole
+// pipeline, and change capture stores the time up to which all changes can be found. The age does not grow while there
+// are no changes.
 package freshness
 
 import (
@@ -22,22 +22,22 @@ type Status string
 const (
 	Healthy Status = "healthy"
 	Stale   Status = "stale"
-	Unknown Status = "unknown" // the age cannot be read, or no heartbeat has passed through yet
+	Unknown Status = "unknown" // the age cannot be read, or no heartbeat has passed the pipeline yet
 )
 
-// Progress reads how far change capture has progressed.
+// Progress reads the progress of change capture.
 type Progress interface {
-	// CompleteTo returns the time up to which every change can be found; zero if unknown.
+	// CompleteTo returns the time up to which all changes can be found; zero if unknown.
 	CompleteTo(ctx context.Context) (time.Time, error)
 }
 
-// Config holds the documented variables. Nest it with envPrefix "CDC_".
+// Config holds the documented variables; embed it with envPrefix "CDC_".
 type Config struct {
 	StaleThresholdSeconds int `env:"STALE_THRESHOLD_SECONDS" envDefault:"600"`
 	ProbeIntervalSeconds  int `env:"PROBE_INTERVAL_SECONDS" envDefault:"30"`
 }
 
-// Validate rejects a probe interval that is below 1 s or not below the threshold.
+// Validate rejects a probe interval below 1 s, or one that is not below the threshold.
 func (c *Config) Validate() error {
 	if c.ProbeIntervalSeconds < 1 || c.StaleThresholdSeconds <= c.ProbeIntervalSeconds {
 		return errors.New("CDC_PROBE_INTERVAL_SECONDS must be at least 1 and below CDC_STALE_THRESHOLD_SECONDS")
@@ -59,16 +59,16 @@ type Watch struct {
 	started time.Time
 
 	mu       sync.RWMutex // guards the following fields
-	complete time.Time    // time up to which the index is complete; zero if never known
+	complete time.Time    // time up to which the index is complete; zero if it was never known
 	probed   time.Time    // end of the last probe; zero before the first
 	failed   bool         // the last probe failed
 }
 
-// New returns a watch without a result; Run probes.
+// New returns a watch without a result. Run starts the probes.
 func New(d Deps) *Watch { return &Watch{d: d, started: d.Clock.Now(), failed: true} }
 
-// Run probes until ctx ends. It probes more often while probes fail, because after a start the connectors may not have
-// sent a heartbeat yet.
+// Run probes until ctx ends. It probes more often while probes fail, because the connectors may not have sent a
+// heartbeat yet after a start.
 func (w *Watch) Run(ctx context.Context) error {
 	return lifecycle.Repeat(ctx, w.pause, w.d.Log, "freshness", func(ctx context.Context) error {
 		w.RunOnce(ctx)
@@ -123,15 +123,15 @@ func (w *Watch) probe(ctx context.Context) (time.Time, error) {
 	return complete, nil
 }
 
-// Report is the cdc object of GET /health.
+// Report is the object cdc of GET /health.
 type Report struct {
 	Status           Status     `json:"status"`
-	DataAgeSeconds   *float64   `json:"data_age_seconds"` // null if never known
+	DataAgeSeconds   *float64   `json:"data_age_seconds"` // null if it was never known
 	ThresholdSeconds int        `json:"threshold_seconds"`
 	LastProbeAt      *time.Time `json:"last_probe_at"` // null before the first probe
 }
 
-// Report returns the present state. The age keeps growing between probes and while they fail.
+// Report returns the present state. The age keeps growing between probes and during failures.
 func (w *Watch) Report() Report {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -155,8 +155,8 @@ func (w *Watch) Report() Report {
 	return r
 }
 
-// age returns the value of the metric. If the age was never known, it returns the time since the start, a lower bound,
-// so that an alert also fires if the pipeline never ran.
+// age returns the value of the metric. If the age was never known, it is the time since the start, as a lower bound, so
+// that an alert fires even if the pipeline never ran.
 func (w *Watch) age(r Report) float64 {
 	if r.DataAgeSeconds != nil {
 		return *r.DataAgeSeconds

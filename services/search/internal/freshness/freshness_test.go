@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/freshness"
 )
 
-// pipeline is the content of cdc_freshness.
+// pipeline is a fake of the table cdc_freshness.
 type pipeline struct {
 	mu       sync.Mutex // guards the following fields
 	complete time.Time
@@ -58,7 +58,7 @@ func setup(t *testing.T) *fixture {
 	return b
 }
 
-// expect compares the report, without its time, and the metrics.
+// expect compares the metrics, and the report without its time.
 func (b *fixture) expect(t *testing.T, status freshness.Status, age string, metric, healthy float64) {
 	t.Helper()
 	text, err := json.Marshal(b.watch.Report())
@@ -113,7 +113,7 @@ func TestAProbeThatToldNothingIsSoonRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := setup(t)
-		b.pipeline.set(nil, time.Time{}) // no heartbeat has come through yet
+		b.pipeline.set(nil, time.Time{}) // no heartbeat has passed the pipeline yet
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() { _ = b.watch.Run(ctx) }()

@@ -10,17 +10,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// shown is the maximum number of entries, the newest, of each list in a hit.
+// shown is the maximum number of entries of each list in a hit. The newest ones are kept.
 const shown = 20
 
-// spelling is one alias of a field with its value in the request, nil if absent.
+// spelling is one alias of a field, with its value in the request; nil if absent.
 type spelling[T comparable] struct {
 	name  string
 	value *T
 }
 
-// given returns the common value of a field's aliases, nil if none was sent. It returns an error if two aliases differ,
-// because guessing could search for the wrong patient.
+// given returns the common value of a field's aliases; nil if none was sent. It returns an error if aliases differ,
+// because a wrong choice could find the wrong patient.
 func given[T comparable](spellings ...spelling[T]) (*T, error) {
 	var first spelling[T]
 	for _, s := range spellings {
@@ -77,7 +77,7 @@ func found(a find.Answer, today time.Time) *searchv1.SearchUsersResponse {
 		TotalRelation: "eq",
 		TookMs:        a.Took.Milliseconds(),
 		Size:          int32(a.Query.Size),
-		From:          int32(a.Query.From), // at most search.MaxResults, as is Size
+		From:          int32(a.Query.From), // at most search.MaxResults, like Size
 		SearchKey:     string(a.Query.Key),
 		Degraded:      a.Partial || a.Effort != search.Full,
 		Buckets: &searchv1.SearchBuckets{
@@ -171,7 +171,7 @@ func date(text string) *string {
 
 const perSecond = 1000
 
-// seconds converts milliseconds to whole seconds. It rounds down, also before 1970.
+// seconds converts milliseconds to whole seconds and rounds down, even before 1970.
 func seconds(millis int64) int64 {
 	s := millis / perSecond
 	if millis%perSecond < 0 {

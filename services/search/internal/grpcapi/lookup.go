@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// NumberFinder finds the items that have a number.
+// NumberFinder finds the patients, bills and reports that have a number.
 type NumberFinder interface {
 	Find(ctx context.Context, p authn.Principal, c lookup.Command) (lookup.Answer, error)
 }

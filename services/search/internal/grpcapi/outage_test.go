@@ -39,7 +39,7 @@ const (
 	perMinute = 4
 )
 
-// An index without patients.
+// A fake index without patients.
 type nobody struct{}
 
 func (nobody) Search(context.Context, search.Scope, search.Query, search.Effort) (search.Result, error) {

@@ -1,5 +1,5 @@
-// Package grpcapi serves the gRPC API of the search: it identifies the caller, calls the use cases, and converts
-// requests and responses. All conversions are in convert.go.
+// Package grpcapi serves the gRPC API of the search service: it identifies the caller, calls the use cases, and
+// converts requests and responses. All conversions are in convert.go.
 package grpcapi
 
 import (
@@ -29,10 +29,10 @@ type Deps struct {
 	Reader  Reader
 	Numbers NumberFinder
 	Logins  LoginReader
-	Clock   clock.Clock // ages of patients are computed for its present day
+	Clock   clock.Clock // determines the present day for the ages of patients
 }
 
-// Server answers the RPCs of search.
+// Server serves the RPCs of the search service.
 type Server struct {
 	searchv1.UnimplementedSearchServiceServer
 

@@ -21,10 +21,10 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// today is the present day in tests.
+// today is the present time in tests.
 var today = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// finder records its commands and always returns the same answer.
+// finder is a fake that records its commands and always returns the same answer.
 type finder struct {
 	principal authn.Principal
 	command   find.Command
@@ -156,7 +156,7 @@ func TestTheAnswersAreTheDocumentedOnes(t *testing.T) {
 	golden(t, "testdata/user.json", body, err)
 }
 
-// golden compares the response with a file, ignoring line breaks, which make the file readable.
+// golden compares the response with a file, ignoring the line breaks in it.
 func golden(t *testing.T, file string, got []byte, err error) {
 	t.Helper()
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 )
 
-// Config holds the documented variables. Nest it with envPrefix "RATE_LIMIT_".
+// Config holds the documented variables; embed it with envPrefix "RATE_LIMIT_".
 type Config struct {
-	// KVURL is the URL of the cache that holds the mode; see redisdb.OpenURL. If empty, the mode is always normal.
+	// KVURL is the URL of the cache that holds the mode; see redisdb.OpenURL. If it is empty, the mode is always normal.
 	KVURL              config.Secret `env:"KV_URL"`
 	PerMinute          int           `env:"PER_MINUTE" envDefault:"120"`
 	DegradedPerMinute  int           `env:"DEGRADED_PER_MINUTE" envDefault:"30"`
 	EmergencyPerMinute int           `env:"EMERGENCY_PER_MINUTE" envDefault:"5"`
 	// ReadsPerMinute is how many patients a user may open per minute, in all modes.
 	ReadsPerMinute int `env:"READS_PER_MINUTE" envDefault:"300"`
-	// ConfigCacheTTL is the interval, in seconds, in which the mode is read again.
+	// ConfigCacheTTL is the interval, in seconds, at which the mode is read.
 	ConfigCacheTTL int `env:"CONFIG_CACHE_TTL" envDefault:"5"`
 }
 
@@ -59,5 +59,5 @@ func (c *Config) PerMinuteIn(m Mode) int {
 	return c.PerMinute
 }
 
-// Every returns the interval in which the mode is read.
+// Every returns the interval at which the mode is read.
 func (c *Config) Every() time.Duration { return time.Duration(c.ConfigCacheTTL) * time.Second }

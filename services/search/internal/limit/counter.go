@@ -13,17 +13,17 @@ import (
 const KeyPrefix = "search:rate:"
 
 const (
-	// counterPatience is the timeout of the shared counter. It is several times the normal latency of the cache, yet short
-	// for a search. After it, this process counts by itself.
+	// counterPatience is the timeout of the shared counter. It is several times the normal latency of the cache, but short
+	// compared with a search. After a timeout, this process counts locally.
 	counterPatience = 25 * time.Millisecond
 	counterRest     = 2 * time.Second
 	warnEvery       = time.Minute
 )
 
-// NewCounter counts in shared, which all processes use, and in the memory of this process while shared does not
-// respond. An unavailable cache must neither block searches nor remove the limit.
+// NewCounter returns a counter that counts in shared, which all processes use. While shared does not respond, it counts
+// in the memory of this process. An unavailable cache must neither block searches nor remove the limit.
 func NewCounter(shared ratelimit.Limiter, m *Metrics, log *slog.Logger, c clock.Clock) Counter {
-	var warned atomic.Int64 // time of the last warning, in nanoseconds since the epoch
+	var warned atomic.Int64 // time of the last warning in nanoseconds since the epoch
 	return ratelimit.NewFailover(ratelimit.FailoverConfig{
 		Timeout: counterPatience, Cooldown: counterRest,
 		Failed: func(err error) {

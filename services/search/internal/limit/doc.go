@@ -1,5 +1,5 @@
 // Package limit limits how many searches a user may make per minute, and how much each may cost the index. Operators
-// lower both limits with a mode in the cache, without a restart.
+// can lower both limits with a mode in the cache, without a restart.
 package limit
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Mode is the load that the index may take. Operators set it.
+// Mode is the load level of the index, set by operators.
 type Mode string
 
 // Modes, as stored in the cache.
@@ -21,7 +21,7 @@ const (
 // Modes returns all modes.
 func Modes() []Mode { return []Mode{Normal, Degraded, Emergency} }
 
-// ParseMode parses a mode. An empty text means Normal. It returns false for an unknown mode.
+// ParseMode parses a mode. An empty text means Normal. ok is false for an unknown mode.
 func ParseMode(text string) (Mode, bool) {
 	switch m := Mode(strings.TrimSpace(text)); m {
 	case "":

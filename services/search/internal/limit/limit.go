@@ -35,8 +35,8 @@ type Limit struct{ d Deps }
 // New returns a limit with the dependencies d.
 func New(d Deps) *Limit { return &Limit{d: d} }
 
-// Admit counts a search of p and returns what it may cost. Beyond the limit it returns TooManyRequests with the time to
-// wait.
+// Admit counts a search of p and returns the effort that it may cost. If the limit is exceeded, it returns
+// TooManyRequests with the time to wait.
 func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope) (search.Effort, error) {
 	mode := l.d.Watch.Mode()
 	perMinute := l.d.Config.PerMinuteIn(mode)
@@ -53,7 +53,7 @@ func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope
 }
 
 // AdmitRead counts that p reads one patient. The limit is high enough for normal work, but stops a caller that reads
-// all patients of a laboratory number by number. Beyond it, the error is TooManyRequests with the time to wait.
+// all patients of a laboratory by number. If it is exceeded, the error is TooManyRequests with the time to wait.
 func (l *Limit) AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error {
 	decision, err := l.d.Counter.Allow(ctx, "read:"+subject(p, lab), l.d.Config.ReadsPerMinute, window)
 	if err != nil {
@@ -77,8 +77,8 @@ func refused(mode Mode, perMinute int) *apperr.Error {
 		"The search is under load and takes %d searches a minute. Wait a moment and search again.", perMinute)
 }
 
-// subject identifies the person within the laboratory, for any kind of credential: a session and a token of one person
-// share a limit.
+// subject identifies a person within the laboratory, independent of the kind of credential: a session and a token of
+// one person share a limit.
 func subject(p authn.Principal, lab authn.LabScope) string {
 	return strconv.FormatInt(lab.LabID(), 10) + ":" + actor(p)
 }
@@ -102,7 +102,7 @@ func actor(p authn.Principal) string {
 	return "login" + login(p) // an instrument interface of the laboratory has no id
 }
 
-// login returns a hash of the user name, which distinguishes logins without an id and does not reveal the name.
+// login returns a hash of the user name. It distinguishes logins without an id, and does not reveal the name.
 func login(p authn.Principal) string {
 	const shown = 8
 	sum := sha256.Sum256([]byte(p.Username))

@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// setting is the mode that an operator set, or the error of an unavailable cache.
+// setting is a fake reader with the mode set by an operator, or the error of an unavailable cache.
 type setting struct {
 	mu   sync.Mutex // guards the following fields
 	text string
@@ -41,7 +41,7 @@ func (s *setting) set(text string, err error) {
 	s.text, s.err = text, err
 }
 
-// fixture is a limit that counts in memory, with a watch over a setting.
+// fixture is a limit that counts in memory, with a watch that reads setting.
 type fixture struct {
 	limit    *limit.Limit
 	watch    *limit.Watch
@@ -64,7 +64,7 @@ func setup(t *testing.T) *fixture {
 	return b
 }
 
-// admitted searches until a search is rejected. It returns how many were admitted.
+// admitted searches until a search is rejected, and returns the number of admitted searches.
 func (b *fixture) admitted(t *testing.T, p authn.Principal, lab int64) (int, search.Effort, *apperr.Error) {
 	t.Helper()
 	scope, err := p.Scope(lab)
@@ -236,8 +236,8 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-// Ids of patients are consecutive. A caller who opens them one after the other is stopped, while the searches of the
-// same person are still admitted.
+// TestALoginCannotReadAWholeLaboratory opens patients one after the other by their consecutive ids. The reads must be
+// stopped, while searches of the same person are still admitted.
 func TestALoginCannotReadAWholeLaboratory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// Metrics counts decisions of the limit and shows its mode.
+// Metrics counts the limit's decisions and shows its mode.
 type Metrics struct {
 	modes             *prometheus.GaugeVec
 	unread, decisions *prometheus.CounterVec

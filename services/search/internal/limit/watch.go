@@ -10,21 +10,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Reader reads the mode that an operator set.
+// Reader reads the mode set by an operator.
 type Reader interface {
-	// Mode returns the text of the mode, "" if none is set.
+	// Mode returns the text of the mode, or "" if none is set.
 	Mode(ctx context.Context) (string, error)
 }
 
 const (
-	// keep is how long the last mode is used while none can be read. After it the mode is normal, because a cache that
-	// stays unavailable must not keep all users limited.
+	// keep is how long the last mode is used while it cannot be read. Then the mode becomes normal, because a permanently
+	// unavailable cache must not keep all users limited.
 	keep = time.Minute
-	// patience is the timeout of one reading.
+	// patience is the timeout of one read.
 	patience = time.Second
 )
 
-// WatchDeps are the dependencies of a Watch. With a nil Reader, the mode is always normal.
+// WatchDeps are the dependencies of a Watch. If Reader is nil, the mode is always normal.
 type WatchDeps struct {
 	Reader  Reader
 	Every   time.Duration
@@ -40,10 +40,10 @@ type Watch struct {
 	mu      sync.Mutex // guards the following fields
 	mode    Mode
 	read    time.Time // when the mode was last read
-	failing bool      // the last reading failed
+	failing bool      // the last read failed
 }
 
-// NewWatch returns a watch whose mode is normal until Run has read it.
+// NewWatch returns a watch. Its mode is normal until Run has read it.
 func NewWatch(d WatchDeps) *Watch {
 	w := &Watch{d: d, mode: Normal, read: d.Clock.Now()}
 	d.Metrics.mode(Normal)
@@ -95,8 +95,8 @@ func (w *Watch) settle(ctx context.Context, mode Mode) {
 	w.change(ctx, mode)
 }
 
-// miss handles a failed reading. It keeps the last mode for keep, then returns to Normal. A series of failures is
-// logged once.
+// miss handles a failed read. It keeps the last mode for the duration keep, then returns to Normal. A series of
+// failures is logged once.
 func (w *Watch) miss(ctx context.Context, cause string, attrs ...any) {
 	w.d.Metrics.missed(cause)
 	w.mu.Lock()

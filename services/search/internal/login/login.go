@@ -1,4 +1,4 @@
-// Package login returns the caller's login and laboratory, so that a page can show who is logged in where.
+// Package login returns the caller's login and laboratory, so that a page can show both.
 package login
 
 import (
@@ -25,7 +25,8 @@ type UseCase struct{ reader Reader }
 // New returns a use case that reads from r.
 func New(r Reader) *UseCase { return &UseCase{reader: r} }
 
-// Laboratory returns the laboratory of p. Errors: Invalid for a login without a laboratory, and errors of the database.
+// Laboratory returns the laboratory of p. It returns Invalid for a login without a laboratory, or an error of the
+// database.
 func (u *UseCase) Laboratory(ctx context.Context, p authn.Principal) (Laboratory, error) {
 	lab, err := p.Scope(0)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package lookup finds what a printed number belongs to: a patient, bill, order, sample or report. Each result includes
-// its patient, so that users see whose it is before they act on it.
+// Package lookup finds what has a printed number: a patient, bill, order, sample or report. Each result includes its
+// patient, so that users can check whose it is before they act on it.
 package lookup
 
 import (
@@ -19,34 +19,33 @@ import (
 // MaxNamed is the maximum number of rows of each kind in a result.
 const MaxNamed = 50
 
-// indexPatience is the maximum wait for the index if the tables have found the number.
+// indexPatience is how long to wait for the index if the tables have found the number.
 const indexPatience = 300 * time.Millisecond
 
-// Sight defines what a login may see: patients of the scope, by their registration or any bill, and bills.
+// Sight defines what a login may see: bills, and the patients in scope by their registration or any bill.
 type Sight struct {
 	search.Scope
 
 	Bills sight.Sight
 }
 
-// Reader reads the tables. Every method returns only what one login may see in one laboratory.
+// Reader reads the tables. Every method returns only what the given login may see in one laboratory.
 type Reader interface {
-	// Named returns the rows that have the number: of each kind the newest, at most MaxNamed+1.
+	// Named returns the rows that have the number: the newest of each kind, at most MaxNamed+1.
 	Named(ctx context.Context, s Sight, n Number) ([]Named, error)
-	// OfPatients returns the reports of these patients whose manual sample number or report form number is n, because
-	// these columns have no index. It returns the newest of each kind, at most MaxNamed+1.
+	// OfPatients returns the reports of these patients whose manual sample number or report form number is n. It takes
+	// patients because these columns have no index. It returns the newest of each kind, at most MaxNamed+1.
 	OfPatients(ctx context.Context, s Sight, userIDs []int64, n Number) ([]Named, error)
-	// ByID returns the bill or the report with an id, or no row if there is none.
+	// ByID returns the bill or report with the id; no row if there is none.
 	ByID(ctx context.Context, s Sight, kind Kind, id int64) ([]Named, error)
-	// Bills returns bills by id.
 	Bills(ctx context.Context, s Sight, ids []int64) ([]BillRow, error)
-	// Reports returns at most 200 reports of each bill, and the reports with these ids, each once and ordered by id.
+	// Reports returns at most 200 reports of each bill, and the reports with the given ids, each once and ordered by id.
 	Reports(ctx context.Context, s Sight, billIDs, ids []int64) ([]ReportRow, error)
 }
 
 // Patients reads a patient whom the caller may see.
 type Patients interface {
-	// Show returns a patient, or ErrNoUser for a patient out of the caller's scope.
+	// Show returns a patient, or ErrNoUser if the patient is outside the caller's scope.
 	Show(ctx context.Context, p authn.Principal, scope search.Scope, userID int64) (search.Person, error)
 }
 
@@ -55,7 +54,7 @@ type Index interface {
 	Search(ctx context.Context, scope search.Scope, q search.Query, effort search.Effort) (search.Result, error)
 }
 
-// Limiter admits reading a patient.
+// Limiter limits how many patients a caller may read.
 type Limiter interface {
 	AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error
 }
@@ -87,7 +86,7 @@ var errOneOf = apperr.InvalidField("number",
 // Answer holds the matches that the caller may see.
 type Answer struct {
 	Matches    []Match
-	More       bool // there are more matches than returned
+	More       bool // there are more matches
 	Incomplete bool // the index did not respond, so there may be more matches
 }
 
@@ -95,7 +94,7 @@ var errNotAsked = apperr.New(apperr.Unavailable, "SEARCH_UNAVAILABLE",
 	"Nothing was found, but not everything could be searched. Try again in a moment.")
 
 // Find returns the matches of a number or an id that p may see. Errors: Invalid, Forbidden, TooManyRequests, and errors
-// of the database; if nothing was found without the index, also those of the index.
+// of the database. If the tables have no match, errors of the index are returned too.
 func (u *UseCase) Find(ctx context.Context, p authn.Principal, c Command) (Answer, error) {
 	scope, err := search.ScopeOf(p, 0)
 	if err != nil {
@@ -132,7 +131,7 @@ func (u *UseCase) Find(ctx context.Context, p authn.Principal, c Command) (Answe
 type found struct {
 	rows    []Named
 	more    bool
-	missing error // error of the index, if its results are missing or incomplete
+	missing error // error of the index if its results are missing or incomplete
 }
 
 type reading func(context.Context, Sight) (found, error)
@@ -171,14 +170,13 @@ func (u *UseCase) parse(c Command) (reading, error) {
 	return func(ctx context.Context, s Sight) (found, error) { return u.named(ctx, s, n, q) }, nil
 }
 
-// indexed is the response of the index.
 type indexed struct {
 	search.Result
 	err error
 }
 
-// named returns the rows that have a number: from the columns with a database index and, through the search index, from
-// the others. It queries both concurrently.
+// named returns the rows that have a number. It queries the columns with a database index and, concurrently, the search
+// index for the others.
 func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) (found, error) {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -191,7 +189,7 @@ func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) 
 		return found{}, err
 	}
 	late := patience.C
-	if len(rows) == 0 { // the tables found nothing, so only the index can: wait for it
+	if len(rows) == 0 { // the tables have no match, so wait for the index
 		late = nil
 	}
 	select {
@@ -202,7 +200,7 @@ func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) 
 	}
 }
 
-// ask searches the index. It turns a panic into an error, because no interceptor covers this goroutine.
+// ask searches the index. It converts a panic to an error, because interceptors do not cover this goroutine.
 func (u *UseCase) ask(ctx context.Context, scope search.Scope, q search.Query) (i indexed) {
 	defer func() {
 		if recover() != nil {
@@ -213,7 +211,7 @@ func (u *UseCase) ask(ctx context.Context, scope search.Scope, q search.Query) (
 	return i
 }
 
-// unite adds the reports of the patients that the index found.
+// unite adds the reports of the patients found by the index.
 func (u *UseCase) unite(ctx context.Context, s Sight, n Number, rows []Named, i indexed) (found, error) {
 	all := found{rows: rows, more: i.Total > int64(len(i.Hits)), missing: i.err}
 	if i.Partial {

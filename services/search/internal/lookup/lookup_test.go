@@ -30,7 +30,7 @@ var template = mysqltest.Template{
 }
 
 // laboratory inserts Rahul (501, organization 45) with bills 301 and 302, Meena (502, organization 46) with bill 303,
-// and Kavita of laboratory 13, whose numbers equal Rahul's.
+// and Kavita of laboratory 13, who has the same numbers as Rahul.
 var laboratory = []string{
 	"INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, fullName, gender, dateOfBirth) VALUES" +
 		" (501, 12, 3, 45, 'P-501', 'Rahul Sharma', 'Male', '1990-02-11'), (502, 12, 4, 46, '311', 'Meena Joshi', 'Female', NULL)," +
@@ -50,8 +50,8 @@ type open struct{}
 
 func (open) AdmitRead(context.Context, authn.Principal, authn.LabScope) error { return nil }
 
-// index finds the patients of manual sample numbers and form numbers. Like the real index, it finds them only within a
-// scope.
+// index is a fake that finds patients by manual sample numbers and form numbers. Like the real index, it searches only
+// within a scope.
 type index struct {
 	users   []int64
 	partial bool
@@ -92,7 +92,7 @@ func session(kind authn.SessionType) authn.Principal {
 	return authn.Principal{Kind: authn.Session, SessionType: kind, LabID: 12, LabUserID: 77}
 }
 
-// told formats an answer, one line per match: kind, number, patient, bill and reports.
+// told formats an answer with one line per match: kind, number, patient, bill and reports.
 func told(answer lookup.Answer) string {
 	var lines []string
 	for _, m := range answer.Matches {
@@ -115,7 +115,7 @@ func TestANumberNamesWhatIsPrintedWithIt(t *testing.T) {
 	find, _, _ := setup(t, index{})
 	for number, want := range map[string]string{
 		"301":                      "bill 301 Rahul Sharma bill 301(9001) Apollo 7001 7002",
-		"9001":                     "", // an id that is not printed
+		"9001":                     "", // an internal id, which is not printed
 		"302":                      "bill 302 Rahul Sharma bill 302(9002)  7004",
 		"311":                      "patient 311 Meena Joshi; bill 311 Rahul Sharma bill 311(9311) Apollo",
 		"ORD-1":                    "order ORD-1 Rahul Sharma bill 302(9002)  7004; order ORD-1 Rahul Sharma bill 301(9001) Apollo 7001 7002",
@@ -222,7 +222,7 @@ func TestANumberOfATableMayAlsoBeOneOfTheIndex(t *testing.T) {
 	t.Parallel()
 	find, db, _ := setup(t, index{users: []int64{501, 502}})
 	change(t, db, "UPDATE labReportRelation SET manualSampleId = '301' WHERE id = 7005")
-	change(t, db, "UPDATE labReportRelation SET manualSampleId = 'S-10' WHERE id = 7001") // in both columns
+	change(t, db, "UPDATE labReportRelation SET manualSampleId = 'S-10' WHERE id = 7001") // the number is in both columns
 	for number, want := range map[string]string{
 		"301":  "bill 301 Rahul Sharma bill 301(9001) Apollo 7001 7002; sample 301 Meena Joshi bill 303(302) Care 7005",
 		"S-10": both,
@@ -293,7 +293,7 @@ func TestBillsOfOtherPayersAreNotShown(t *testing.T) {
 		}
 	}
 	for want, login := range map[string]authn.Principal{
-		"": centre, "report 7006 Rahul Sharma 7006": organization, // of the report itself, whose bill has no organization
+		"": centre, "report 7006 Rahul Sharma 7006": organization, // the report's own organization; its bill has none
 	} {
 		if got, err := find.Find(t.Context(), login, lookup.Command{ReportID: 7006}); err != nil || told(got) != want {
 			t.Errorf("a report of an organization: got %s, want %s, %v", told(got), want, err)
@@ -304,7 +304,7 @@ func TestBillsOfOtherPayersAreNotShown(t *testing.T) {
 func TestNothingHidesAnother(t *testing.T) {
 	t.Parallel()
 	find, db, _ := setup(t, index{})
-	for i := range 60 { // newer bills and reports of other doctors, with the same numbers
+	for i := range 60 { // newer bills and reports of other doctors with the same numbers
 		change(t, db, "INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, docId_id) VALUES (?, 12, ?, '311', 501, 302)", 20000+i, 20000+i)
 		change(t, db, "INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId) VALUES (?, 12, 9001, 501, 64, '311')", 30000+i)
 	}

@@ -7,10 +7,10 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Kind is the kind of item that a number belongs to.
+// Kind is the kind of item that has a number.
 type Kind string
 
-// Kinds, in the order of a result.
+// Kinds, in the order in which results are sorted.
 const (
 	Patient Kind = "patient"
 	Bill    Kind = "bill"
@@ -19,7 +19,7 @@ const (
 	Report  Kind = "report"
 )
 
-// Named is one row that has the requested number.
+// Named is a row that has the requested number.
 type Named struct {
 	Kind     Kind
 	Number   string // as stored
@@ -28,10 +28,10 @@ type Named struct {
 	ReportID int64 // 0 for patients, bills and orders
 }
 
-// kinds are all kinds in the order of a result.
+// kinds are all kinds, in the order in which results are sorted.
 var kinds = []Kind{Patient, Bill, Order, Sample, Report}
 
-// newest sorts rows by kind, the newest of each first, and keeps at most MaxNamed of each kind. more reports whether
+// newest sorts rows by kind, the newest of each kind first, and keeps at most MaxNamed per kind. more reports whether
 // rows were dropped.
 func newest(rows []Named) (kept []Named, more bool) {
 	slices.SortFunc(rows, func(a, b Named) int {
@@ -42,7 +42,7 @@ func newest(rows []Named) (kept []Named, more bool) {
 		)
 	})
 	count := map[Kind]int{}
-	for _, row := range slices.Compact(rows) { // a report may have the number in two columns
+	for _, row := range slices.Compact(rows) { // a report may have the number in both columns
 		count[row.Kind]++
 		if count[row.Kind] > MaxNamed {
 			more = true
@@ -70,10 +70,10 @@ type ReportRow struct {
 	TestID      int64
 	TestName    string
 	SampleID    string
-	CellCounter bool // cells of this test are counted in the cell counter
+	CellCounter bool // the cells of this test are counted with the cell counter
 }
 
-// Match is one item with the number: a patient, or reports of one bill.
+// Match is an item with the number: a patient, or reports of one bill.
 type Match struct {
 	Kind    Kind
 	Number  string
@@ -82,7 +82,7 @@ type Match struct {
 	Reports []ReportRow
 }
 
-// group combines the reports of a sample that are on one bill. Groups have the order of their first rows.
+// group combines a sample's reports on one bill. Groups are in the order of their first rows.
 func group(rows []Named) [][]Named {
 	var groups [][]Named
 	for _, row := range rows {
@@ -98,7 +98,7 @@ func group(rows []Named) [][]Named {
 	return groups
 }
 
-// reportsOf returns the reports that the rows of a group refer to: reports by id, or all reports of a bill and its
+// reportsOf returns the reports referred to by the rows of a group: reports by id, or all reports of a bill and its
 // patient.
 func reportsOf(rows []Named, all []ReportRow) []ReportRow {
 	var reports []ReportRow

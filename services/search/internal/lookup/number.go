@@ -13,10 +13,10 @@ import (
 // maxRunes is the maximum length of a number in the tables.
 const maxRunes = 64
 
-// Number is a typed or scanned number in the forms in which the tables may store it.
+// Number is a typed or scanned number, in the forms in which the tables may store it.
 type Number struct {
-	Texts  []string // as read, in upper and in lower case, without duplicates
-	Digits int64    // its numeric value; 0 if it has other characters than digits, or is too large for an id
+	Texts  []string // as entered, in upper and in lower case, without duplicates
+	Digits int64    // the number's value; 0 if it contains other characters than digits or is too large for an id
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 )
 
 // ParseNumber parses a number. It converts digits and dashes of any script to ASCII, and ignores control and format
-// characters, which scanners add.
+// characters, which some scanners add.
 func ParseNumber(text string) (Number, error) {
 	text = userindex.Typed(text)
 	switch {

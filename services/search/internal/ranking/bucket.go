@@ -6,20 +6,20 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Filter is a bucket with the query that finds its hits.
+// Filter is a bucket and the query that finds its hits.
 type Filter struct {
 	Bucket search.Bucket
 	Found  Query
 }
 
-// Buckets returns a filter for each bucket except search.Patient, which holds the rest. Each hit is in exactly one
-// bucket, the one that Reason returns. The result is nil if all hits belong to search.Patient. old is set if the index
-// has the older schema.
+// Buckets returns a filter for each bucket except search.Patient, which contains all other hits. Each hit is in exactly
+// one bucket, which Reason returns. The result is nil if all hits belong to search.Patient. old is set if the index has
+// the older schema.
 func (p *Plan) Buckets(old bool) []Filter {
 	groups := p.groups()
 	var filters []Filter
 	for _, b := range search.Buckets() {
-		if b == search.Patient { // holds all other hits
+		if b == search.Patient { // contains all other hits
 			continue
 		}
 		if q, ok := decide(groups, b); ok {
@@ -29,8 +29,8 @@ func (p *Plan) Buckets(old bool) []Filter {
 	return filters
 }
 
-// decide returns the query for the hits of bucket b: a hit belongs to the bucket of the first group that finds it. It
-// returns false if no group has this bucket.
+// decide returns the query for the hits of bucket b. A hit belongs to the bucket of the first group that finds it. ok
+// is false if no group has this bucket.
 func decide(groups []group, b search.Bucket) (Query, bool) {
 	if !slices.ContainsFunc(groups, func(g group) bool { return g.bucket == b }) {
 		return Query{}, false
@@ -43,7 +43,7 @@ func decide(groups []group, b search.Bucket) (Query, bool) {
 	return either(mine...), true
 }
 
-// leading returns the queries of the first groups that fulfil kind, and the remaining groups.
+// leading returns the queries of the first groups for which kind returns true, and the remaining groups.
 func leading(groups []group, kind func(group) bool) ([]Query, []group) {
 	n := slices.IndexFunc(groups, func(g group) bool { return !kind(g) })
 	if n < 0 {

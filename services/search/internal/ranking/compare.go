@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// shows reports whether the card contains what the query finds. sure is false if the card cannot tell: for sounds,
-// typing errors and joined forms of names.
+// shows reports whether the card contains what the query finds. sure is false if this cannot be determined from the
+// card: for sounds, typing errors and joined forms of names.
 func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
 	switch q.Kind {
 	case AnyOf:
@@ -54,8 +54,8 @@ func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
 	return false, true
 }
 
-// comparisonOf returns the function that compares values of a field with searched texts, by the kind of field and query
-// and the part of the field.
+// comparisonOf returns the function that compares values of a field with query texts, given the kinds of the field and
+// the query, and the part of the field.
 func comparisonOf(of search.Kind, kind Kind, part string) func(value, asked string) bool {
 	switch {
 	case of == search.Phone:
@@ -96,7 +96,7 @@ func sameText(value, asked string) bool { return userindex.Fold(value) == userin
 
 func equalTo(word, asked string) bool { return word == asked }
 
-// everyWordOf reports whether each searched word is like a word of the value.
+// everyWordOf reports whether like holds for each searched word and some word of the value.
 func everyWordOf(asked, value string, like func(word, asked string) bool) bool {
 	words := userindex.Written(value)
 	all := userindex.Written(asked)
@@ -147,8 +147,7 @@ func values(card *userindex.Card, field string) []string {
 	return nil
 }
 
-// identified reports whether an identifier of the card has one of the searched forms. A searched form begins with its
-// field: "field:form".
+// identified reports whether an identifier of the card has one of the searched forms, which have the form "field:form".
 func identified(card *userindex.Card, asked []string) bool {
 	for _, a := range asked {
 		field, form, _ := strings.Cut(a, ":")
@@ -162,8 +161,8 @@ func identified(card *userindex.Card, asked []string) bool {
 	return false
 }
 
-// holdsDigits reports whether an identifier may have a form, without computing its forms. It rejects most identifiers
-// by one digit.
+// holdsDigits is a fast filter: it returns false if the identifier cannot have the form, without computing its forms.
+// It rejects most identifiers by one digit.
 func holdsDigits(id, form string) bool {
 	last := strings.LastIndexFunc(form, unicode.IsDigit)
 	return last < 0 || strings.ContainsRune(id, rune(form[last]))

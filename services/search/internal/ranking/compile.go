@@ -11,13 +11,13 @@ import (
 
 // Compiler compiles texts into plans.
 type Compiler struct {
-	Codes []string // country codes of telephone numbers, as digits
+	Codes []string // telephone country codes, digits only
 }
 
-// searched is the number of fields of search.All.
+// searched is the number of fields searched with key All.
 var searched = len(search.Fields())
 
-// First returns the plan of a search without typing errors.
+// First returns the plan for a search without typing errors.
 func (c Compiler) First(typed string, fields []search.Field, effort search.Effort) Plan {
 	t := parse(typed)
 	p := Plan{
@@ -44,12 +44,13 @@ func (c Compiler) First(typed string, fields []search.Field, effort search.Effor
 	return p
 }
 
-// usualClauses is the initial capacity for clauses, enough for most texts, so that the slice is not copied as it grows.
+// usualClauses is the initial capacity for clauses. It suffices for most texts, so that the slice is rarely
+// reallocated.
 const usualClauses = 48
 
 // Second returns the plan for a text whose first search found few patients: words of names may sound alike or have
-// typing errors. It also contains the clauses of first, which may be the empty plan. It returns false if no word can be
-// matched that way.
+// typing errors. It includes the clauses of first, which may be empty. ok is false if no word can be matched in this
+// way.
 func (c Compiler) Second(first Plan, typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
 	return c.like(first, typed, fields, effort, near)
 }
@@ -64,7 +65,7 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 		asked: first.asked,
 	}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
-		if !strings.ContainsFunc(typed, isNoName) { // the text contains a name only
+		if !strings.ContainsFunc(typed, isNoName) { // the text is only a name
 			fields = []search.Field{search.FullName}
 		}
 		if words := c.wordClauses(t, fields, r); len(words) > 0 {
@@ -80,8 +81,8 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 	return p, ok
 }
 
-// Third returns the plan for a text for which no patient was found: long words of names may have two typing errors. It
-// returns false if no word is long enough.
+// Third returns the plan for a text that found no patient: long words of names may have two typing errors. ok is false
+// if no word is long enough.
 func (c Compiler) Third(typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
 	words := parse(userindex.Describe(typed).Name).words
 	long := func(w string) bool { return mayBeWrong(w) && utf8.RuneCountInString(w) >= minTwo }
@@ -91,14 +92,14 @@ func (c Compiler) Third(typed string, fields []search.Field, effort search.Effor
 	return c.like(Plan{}, typed, fields, effort, far)
 }
 
-// Limits of IsSeldom.
+// Limits used by IsSeldom.
 const (
 	minNames   = 2
 	minLetters = 3 // letters per word
 )
 
-// IsSeldom reports whether a text rarely has ten hits, so that a second search is likely: it has at least two words,
-// none of them short.
+// IsSeldom reports whether a text is unlikely to have ten hits, so that a second search is probably needed: it has at
+// least two words, none of them short.
 func IsSeldom(typed string) bool {
 	words := parse(typed).words
 	short := func(w string) bool { return utf8.RuneCountInString(w) < minLetters }

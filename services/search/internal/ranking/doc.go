@@ -1,9 +1,9 @@
 // Package ranking determines how close a patient is to a text: what the text is compared with, and how hits are
 // ordered. It does no I/O; package store/elastic sends its queries to the search engine.
 //
-// A text is compiled into clauses, ways of finding a patient. Each clause belongs to a tier. The score of a tier is ten
-// times that of the next one. Ranking within a tier multiplies it by less than two and recency by at most five, so a
-// hit never reaches the next tier: an equal identifier always ranks above a name, and a name above a sound:
+// A text is compiled into clauses. A clause is one way of finding a patient and belongs to a tier. The score of a tier
+// is ten times that of the next one. Ranking within a tier multiplies it by less than two and recency by at most five,
+// so a hit never reaches the next tier: an equal identifier always ranks above a name, and a name above a sound:
 //
 //	whole      an identifier or e-mail address equals the text
 //	name       the name or telephone number equals the text

@@ -10,7 +10,8 @@ import (
 
 // Duplicates returns the plan that finds possible duplicates of a person. Patients with the same birth date and the
 // same telephone number are found whatever their name, because people marry and names are written in many ways.
-// Patients with only one of them equal are found if half of the name matches, where initials and joined names count.
+// Patients for whom only one of the two is equal are found if half of the name matches; initials and joined names count
+// as matches.
 func (c Compiler) Duplicates(q search.Query) Plan {
 	var p Plan
 	names := userindex.Written(q.Identity.Name)
@@ -20,7 +21,7 @@ func (c Compiler) Duplicates(q search.Query) Plan {
 		return p
 	}
 	all, half := alikeNames(names)
-	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2} // a match implies half
+	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2} // a full match implies a half match
 	p.agreeing, p.names = same, names
 	if len(birth) > 0 && len(number) > 0 {
 		p.clauses = append(p.clauses, clause{tier: tierWhole, field: search.DateOfBirth,
@@ -33,11 +34,12 @@ func (c Compiler) Duplicates(q search.Query) Plan {
 	return p
 }
 
-// halfNamed is the fraction that a match of half the name adds to a hit with equal birth date and telephone number.
-// Every agreement of names adds at least this.
+// halfNamed is the score that a match of half the name adds to a hit with equal birth date and telephone number. Every
+// other match of names adds at least as much.
 const halfNamed = 0.3
 
-// sameness is a field in which two registrations of a person may agree, with the query that finds agreeing patients.
+// sameness is a field that may be equal in two registrations of a person, with the query for patients with an equal
+// value.
 type sameness struct {
 	field search.Field
 	found Query
@@ -75,8 +77,8 @@ func (c Compiler) sameNumber(q search.Query) []sameness {
 	return all
 }
 
-// alikeNames returns queries for names with all of the words, and with half of them. A word may match as spelled, by
-// its sound, with a typing error, as an initial, or joined with another.
+// alikeNames returns queries for names with all of the words, and with half of them. A word matches as spelled, by
+// sound, with a typing error, as an initial, or joined with another word.
 func alikeNames(names []string) (all, half Query) {
 	pieces := make([]word, len(names))
 	for i, name := range names {

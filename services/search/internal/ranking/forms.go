@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// forms appends clauses for forms that differ from the typed text: names whose words are joined or split, names beside
-// titles, identifiers with other separators, and digits from the middle of a telephone number.
+// forms appends clauses for forms that differ from the typed text: names with joined or split words, names with titles,
+// identifiers with other separators, and digits from the middle of a telephone number.
 func forms(all []clause, t text, fields []search.Field) []clause {
 	compact := compacts(t)
 	for _, f := range fields {
@@ -31,7 +31,7 @@ func forms(all []clause, t text, fields []search.Field) []clause {
 	return all
 }
 
-// joined returns the clause for names whose words are split at other places than in the text.
+// joined returns the clause for names whose words are split differently than in the text.
 func joined(t text, f search.Field) []clause {
 	words := userindex.Words(t.whole)
 	if len(words) == 0 || len(words) > maxWords || strings.ContainsFunc(t.whole, isNoName) {
@@ -50,8 +50,8 @@ func joinedWays(words []string) Query {
 	return either(ways...)
 }
 
-// described returns the clause for the names in a text that also describes a person. The description only ranks hits
-// and excludes none.
+// described returns the clause for names in a text that also describes the person. The description only affects the
+// ranking.
 func described(t text, f search.Field) []clause {
 	person := userindex.Describe(t.whole)
 	words := userindex.Words(person.Name)
@@ -85,15 +85,14 @@ func nearerAsSaid(p *userindex.Person) []nearer {
 	return all
 }
 
-// ages returns the ways to write an age in years.
+// ages returns the ways in which an age in years may be written.
 func ages(years int) []string {
 	return []string{fmt.Sprintf("%d Y", years), fmt.Sprintf("%dY", years), fmt.Sprint(years)}
 }
 
 const minCompact = 3
 
-// compacts returns the text without the separators of an identifier. It returns nil if the text cannot be an
-// identifier.
+// compacts returns the text without separators of identifiers, or nil if the text cannot be an identifier.
 func compacts(t text) []string {
 	if !strings.ContainsFunc(t.whole, unicode.IsDigit) || strings.ContainsRune(t.whole, '@') {
 		return nil
@@ -101,8 +100,7 @@ func compacts(t text) []string {
 	return slices.DeleteFunc(userindex.Compact(t.whole), func(form string) bool { return len(form) < minCompact })
 }
 
-// compacted returns the clause for identifiers that equal one of forms without their separators, or by their last
-// segment.
+// compacted returns the clause for identifiers that, without separators or by their last segment, equal one of forms.
 func compacted(forms []string, f search.Field) []clause {
 	if len(forms) == 0 || slices.Contains(numbered, f) {
 		return nil
@@ -114,8 +112,8 @@ func compacted(forms []string, f search.Field) []clause {
 	return []clause{{tier: tierJoined, field: f, found: equal(userindex.Identifiers, values)}}
 }
 
-// Minimum letters for typing errors in a word without another word beside it. Many short names differ in one letter
-// only. Below minLone, one letter may be missing; from minLone on, two letters may also be swapped; from minLoneWrong
+// Minimum lengths of a single word for which typing errors are allowed, because many short names differ only in one
+// letter. Below minLone, one letter may be missing; from minLone on, two letters may also be swapped; from minLoneWrong
 // on, any typing error is allowed.
 const (
 	minLone      = 5
@@ -123,7 +121,7 @@ const (
 )
 
 // misspelled returns a query for names that have, for each word of piece, a word that differs by a typing error. alone
-// is set if the text has no other piece. It returns false if a word is too short.
+// is set if the text has no other piece. ok is false if a word is too short.
 func misspelled(piece string, alone bool) (Query, bool) {
 	var all []Query
 	for _, w := range userindex.Words(piece) {
@@ -144,7 +142,7 @@ func misspelled(piece string, alone bool) (Query, bool) {
 	return every(all...), len(all) > 0
 }
 
-// swapped returns all variants of a word with two neighbouring letters exchanged.
+// swapped returns all variants of a word with two neighbouring letters swapped.
 func swapped(word string) []string {
 	var all []string
 	letters := []rune(word)

@@ -7,10 +7,10 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// numbered are the fields that contain numbers only. Other texts are not compared with them.
+// numbered are the fields that contain only numbers. They are not compared with other texts.
 var numbered = []search.Field{search.UserID, search.BillIDs, search.LabBillIDs, search.LabReportIDs}
 
-// identifiers appends clauses for the text as an identifier of the field, its beginning, or a part of it.
+// identifiers appends clauses for the text as an identifier of the field, as its beginning, or as a part of it.
 func identifiers(all []clause, t text, f search.Field, effort search.Effort) []clause {
 	texts := comparedTexts(t, f)
 	if len(texts) == 0 {
@@ -23,7 +23,7 @@ func identifiers(all []clause, t text, f search.Field, effort search.Effort) []c
 	return append(all, clause{tier: tierPart, field: f, found: identifierPart(texts, f)})
 }
 
-// comparedTexts returns the texts that may equal an identifier of the field.
+// comparedTexts returns the texts to compare with identifiers of the field.
 func comparedTexts(t text, f search.Field) []string {
 	if slices.Contains(numbered, f) {
 		return t.numbers
@@ -31,7 +31,7 @@ func comparedTexts(t text, f search.Field) []string {
 	return t.identifiers
 }
 
-// identifierPart returns a query for identifiers that begin with one of texts or have it as a segment.
+// identifierPart returns a query for identifiers that begin with one of texts or contain it as a segment.
 func identifierPart(texts []string, f search.Field) Query {
 	parts := make([]Query, 0, 2*len(texts))
 	for _, s := range texts {

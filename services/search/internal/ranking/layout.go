@@ -8,14 +8,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// layout describes where the index stores what queries compare. Queries name a field of a patient or a part of it, such
-// as "contact" and "contact.prefix", "contact.suffix" and "contact.middle".
+// layout describes where the index stores the data that queries compare. Queries name a field of a patient or a part of
+// it, such as "contact", "contact.prefix", "contact.suffix" and "contact.middle".
 type layout struct {
-	old    bool // the index has the older schema, with other sound forms
-	family bool // search the fields of one kind together, in a field of the index that holds the values of all of them
+	old    bool // the index has the older schema with other sound forms
+	family bool // search all fields of one kind together, in an index field that contains the values of all of them
 }
 
-// placedIn converts the query to the fields of the index.
+// placedIn returns the query converted to the fields of the index.
 func (q *Query) placedIn(l layout) Query {
 	if len(q.Of) > 0 || len(q.More) > 0 {
 		to := *q
@@ -38,7 +38,7 @@ func (q *Query) placedIn(l layout) Query {
 	return q.ofIdentifier(p, l)
 }
 
-// placed converts queries and removes queries that are then equal.
+// placed converts queries and removes duplicates from the result.
 func placed(queries []Query, l layout) []Query {
 	if len(queries) == 0 {
 		return nil
@@ -53,7 +53,7 @@ func placed(queries []Query, l layout) []Query {
 	return all
 }
 
-// compacted returns the query for the same identifier forms in any field.
+// compacted returns the query for the same identifier forms in all fields.
 func (q *Query) compacted() Query {
 	to := *q
 	to.Field, to.Texts = userindex.Compacted, make([]string, len(q.Texts))
@@ -63,8 +63,8 @@ func (q *Query) compacted() Query {
 	return to
 }
 
-// oldSounds returns the query for the sound forms of the older schema. If the text has none, the query finds no
-// patient.
+// oldSounds returns the query for the sound forms of the older schema. If the text has no such form, the query finds
+// nothing.
 func (q *Query) oldSounds() Query {
 	to := *q
 	to.Field, to.Texts = userindex.OldSounds, userindex.OldSoundForms(q.Heard)
@@ -74,8 +74,8 @@ func (q *Query) oldSounds() Query {
 	return to
 }
 
-// ofPhone converts a query for a telephone number. Digits from the middle are found as beginnings of the indexed
-// endings.
+// ofPhone converts a query for a telephone number. Digits from the middle are found as prefixes of the indexed
+// suffixes.
 func (q *Query) ofPhone(p place, l layout) Query {
 	to := *q
 	switch {
@@ -97,7 +97,7 @@ func (q *Query) ofIdentifier(p place, l layout) Query {
 		to.Kind, to.Field = Begins, userindex.Beginnings
 		to.Texts = []string{userindex.BeginningForm(p.base, q.Texts[0])}
 	case !l.family:
-	case q.Kind == Begins && utf8.RuneCountInString(q.Texts[0]) > userindex.MaxForm: // longer than indexed beginnings
+	case q.Kind == Begins && utf8.RuneCountInString(q.Texts[0]) > userindex.MaxForm: // longer than the indexed prefixes
 	case q.Kind == Begins:
 		to.Kind, to.Field = AllWords, wholePrefix
 	default:

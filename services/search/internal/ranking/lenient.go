@@ -8,14 +8,14 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Limits of Last: of a text with fewPieces or more pieces, one may be missing in a patient; of manyPieces or more, two.
+// Limits used by Last: of fewPieces or more pieces, one may be missing in a patient; of manyPieces or more, two.
 const (
 	fewPieces  = 3
 	manyPieces = 5
 )
 
-// Last returns the plan for a text that contains something the patient does not have: it finds patients that match most
-// of the text. Names of relatives, labels and the like are ignored. more is set if the text says more than the earlier
+// Last returns the plan for a text with parts that the patient does not have: it finds patients that match most of the
+// text. Names of relatives, labels and the like are ignored. more is set if the text contains more than the earlier
 // plans search for. ok is false if the plan would find nothing new.
 func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bool) {
 	said := search.Say(typed)
@@ -50,7 +50,7 @@ func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bo
 	return Plan{byWord: []wordly{{tier: tierMost, words: pieces, least: least}}}, said.More, true
 }
 
-// All returns the last plan of a search together with the first and second plan, whose hits rank higher.
+// All returns the last plan of a search merged with the first and second plan, whose hits rank higher.
 func (c Compiler) All(last Plan, q search.Query) Plan {
 	first := c.First(q.Text, q.Fields, search.Full)
 	if both, ok := c.Second(first, q.Text, q.Fields, search.Full); ok {
@@ -60,8 +60,8 @@ func (c Compiler) All(last Plan, q search.Query) Plan {
 	return first
 }
 
-// namePiece returns the places of a word of a name: as typed, by its sound, or with one typing error. alone is set if
-// the text has no other piece.
+// namePiece returns the places of a word of a name: as typed, by sound, or with one typing error. alone is set if the
+// text has no other piece.
 func namePiece(name string, alone bool) word {
 	if utf8.RuneCountInString(name) == 1 {
 		return word{{search.FullName, match(string(search.FullName), name), 0.9, nil}}
@@ -73,7 +73,7 @@ func namePiece(name string, alone bool) word {
 	return w
 }
 
-// withInitials adds the first letter of each word as a place. An initial alone is not enough to find a patient.
+// withInitials adds the first letter of each word as a place. Initials alone do not find a patient.
 func withInitials(pieces []word, names []string) {
 	for i, name := range names {
 		if letter, size := utf8.DecodeRuneInString(name); size < len(name) {
@@ -95,8 +95,8 @@ func bornPiece(said *search.Said) word {
 	return born
 }
 
-// numberPiece returns the places of all numbers: in the fields that the text names, or as a birth date if the number
-// may be one. With several numbers, only whole numbers match, because too many numbers begin with one of them.
+// numberPiece returns the places of all numbers: in the fields named in the text, or as a birth date if possible. If
+// there are several numbers, only complete values match, because too many values begin with one of them.
 func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field, named bool) word {
 	var all word
 	for _, number := range numbers {

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Match returns the grade of a hit: that of the weakest comparison needed to find it, so that users do not mistake a
+// Match returns the grade of a hit: that of the weakest comparison needed to find it. It keeps users from mistaking a
 // guess for the person they searched for.
 func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
 	if p.agreeing != nil {
@@ -52,7 +52,7 @@ func (p *Plan) weakest(card *userindex.Card, of tier) search.Match {
 	return weakest
 }
 
-// match returns how the card matches the word: by the closest place that the card shows, otherwise by sound or with a
+// match returns how the card matches the word: by the closest place found in the card, otherwise by sound or with a
 // typing error. alone is set if the text has no other word.
 func (w word) match(card *userindex.Card, alone bool) search.Match {
 	closest, piece := search.Typo, ""
@@ -79,8 +79,8 @@ func (w word) match(card *userindex.Card, alone bool) search.Match {
 	return closest
 }
 
-// writtenMatch returns the grade of a name whose words are joined or split. A name in another script counts as similar
-// in sound.
+// writtenMatch returns the grade of a name whose words are joined or split. A name in another script gets the grade
+// Sound.
 func writtenMatch(named string, card *userindex.Card) search.Match {
 	forms := userindex.Names(userindex.Written(card.FullName))
 	begins := func(word string) bool {
@@ -103,7 +103,7 @@ func soundsIn(piece string, card *userindex.Card, alone bool) bool {
 	})
 }
 
-// nameMatch returns how well the name matches in a search for duplicates, whose other fields agree already.
+// nameMatch returns the grade of the name in a search for duplicates, where other fields are already equal.
 func nameMatch(names []string, card *userindex.Card) search.Match {
 	have := userindex.Written(card.FullName)
 	weakest := search.Exact

@@ -21,13 +21,13 @@ func merge(ways []way, l layout) []Query {
 	return merged
 }
 
-// way is a query with the score of its hits.
+// way is a query and the score of its hits.
 type way struct {
 	found *Query
 	score float64
 }
 
-// addAlternatives adds the alternatives of other to those of q, without duplicates.
+// addAlternatives adds the alternatives of other to those of q without duplicates.
 func (q *Query) addAlternatives(other *Query, l layout) {
 	if other.Kind == AnyOf {
 		for i := range other.Of {
@@ -50,7 +50,7 @@ func (q *Query) addAlternatives(other *Query, l layout) {
 }
 
 func union(a, b []string) []string {
-	all := slices.Clip(a) // forces append to copy a
+	all := slices.Clip(a) // makes append copy a
 	for _, s := range b {
 		if !slices.Contains(all, s) {
 			all = append(all, s)

@@ -12,12 +12,12 @@ type reach uint8
 
 const (
 	asTyped reach = iota
-	near          // sounds alike, or one typing error
+	near          // same sound or one typing error
 	far           // two typing errors
 )
 
-// wordClauses returns the places of each word of the text. It returns nil for a text with one word unless r permits
-// differences, for too many words, and if a word has no place.
+// wordClauses returns the places of each word of the text. It returns nil if the text has a single word and r permits
+// no differences, if it has too many words, or if a word has no place.
 func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
 	pieces := joinDigits(t.words)
 	if len(t.words) == 0 || len(pieces) > maxWords || len(pieces) < 2 && r == asTyped {
@@ -38,7 +38,7 @@ func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
 	return all
 }
 
-// joinDigits joins the parts of a telephone number to one piece.
+// joinDigits joins the parts of a telephone number into one piece.
 func joinDigits(of []string) []string {
 	var pieces []string
 	joined := false
@@ -53,8 +53,8 @@ func joinDigits(of []string) []string {
 	return pieces
 }
 
-// places returns the places of a word in a field. Equal values are found by their beginning. alone is set if the text
-// has no other word.
+// places returns the places of a word in a field. Equal values are found by the query for prefixes. alone is set if the
+// text has no other word.
 func (c Compiler) places(piece text, f search.Field, r reach, alone bool) []leaf {
 	switch f.Kind() {
 	case search.Name:
@@ -106,7 +106,7 @@ func nameLeaves(piece string, f search.Field, r reach, alone bool) []leaf {
 }
 
 // soundOf returns a query for names with a word of the same sound or, if the piece has several parts, also with a word
-// that begins with a part. It returns false if the piece has no sound.
+// that begins with the sound of a part. ok is false if the piece has no sound.
 func soundOf(piece string, alone bool) (Query, bool) {
 	if parts, ok := spoken(piece); ok && len(parts) == 1 {
 		return sounding(parts[0], alone)
@@ -114,8 +114,8 @@ func soundOf(piece string, alone bool) (Query, bool) {
 	return bySound(parse(piece), alone)
 }
 
-// sounding returns a query for names that sound like a part of a text. It returns false if the part has no sound. alone
-// is set if the text has no other part.
+// sounding returns a query for names that sound like a part of a text. alone is set if the text has no other part. ok
+// is false if the part has no sound.
 func sounding(part string, alone bool) (Query, bool) {
 	var all []Query
 	for _, forms := range userindex.SoundTexts(part, alone) {

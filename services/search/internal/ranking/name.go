@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	minFuzzy = 4 // minimum letters of a word that may have a typing error
-	// maxWords limits the cost of comparisons word by word. Longer texts are compared as names only.
+	minFuzzy = 4 // minimum length of a word that may have a typing error
+	// maxWords is the maximum number of words that are compared word by word. It limits the cost; longer texts are
+	// compared only as names.
 	maxWords = 6
 )
 
@@ -38,7 +39,8 @@ func wholeName(t text, f search.Field) []clause {
 	return []clause{{tier: tierName, field: f, found: equal(string(f)+".keyword", texts)}}
 }
 
-// lastBegins returns the clause for a name that is still being typed: whole words, and the beginning of another word.
+// lastBegins returns the clause for a name that is still being typed: complete words, and the beginning of another
+// word.
 func lastBegins(t text, f search.Field) clause {
 	head, tail := t.words[:len(t.words)-1], t.words[len(t.words)-1]
 	c := clause{tier: tierLast, field: f, found: match(prefix(f), tail)}
@@ -49,7 +51,7 @@ func lastBegins(t text, f search.Field) clause {
 	return c
 }
 
-// inOrder ranks names higher that have the words next to each other.
+// inOrder ranks names higher if they have the words next to each other.
 func inOrder(f search.Field, of []string) []nearer {
 	if len(of) < 2 {
 		return nil
@@ -57,7 +59,7 @@ func inOrder(f search.Field, of []string) []nearer {
 	return []nearer{{compare(Adjacent, string(f), strings.Join(of, " ")), 0.5}}
 }
 
-// wholeWords ranks names higher that have more of the words as typed.
+// wholeWords ranks names higher if they have more of the words as typed.
 func wholeWords(f search.Field, of []string) []nearer {
 	if len(of) < 2 || len(of) > maxWords {
 		return nil
@@ -88,8 +90,8 @@ func alike(f search.Field, of []string) []nearer {
 	return each
 }
 
-// bySound returns a query for names that have, for each word, a word of the same sound or one that begins with it. It
-// returns false if no word has a sound. alone is set if the text has no other word.
+// bySound returns a query for names that have, for each word, a word of the same sound or one that begins with it.
+// alone is set if the text has no other word. ok is false if no word has a sound.
 func bySound(t text, alone bool) (Query, bool) {
 	var all []Query
 	sounds := false
@@ -111,7 +113,7 @@ func bySound(t text, alone bool) (Query, bool) {
 }
 
 // mayBeWrong reports whether a word may have a typing error: it is a name of at least minFuzzy letters, not an
-// identifier or an e-mail address.
+// identifier or e-mail address.
 func mayBeWrong(w string) bool {
 	return utf8.RuneCountInString(w) >= minFuzzy && !strings.ContainsFunc(w, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’.,-", r)
@@ -120,7 +122,7 @@ func mayBeWrong(w string) bool {
 
 func prefix(f search.Field) string { return prefixes[f] }
 
-// prefixes are the names of the index fields that hold beginnings, by field.
+// prefixes maps fields to the index fields that contain their prefixes.
 var prefixes = partNames("prefix")
 
 func partNames(part string) map[search.Field]string {

@@ -7,17 +7,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Numbers of digits by which the index finds telephone numbers.
+// Numbers of digits with which the index finds telephone numbers.
 const (
 	minFirst = 3
 	maxFirst = 15
 	minLast  = 4
-	maxLast  = 10 // length of a national number, which identifies the telephone
+	maxLast  = 10 // length of a national number, sufficient to identify the telephone
 	// minNational is the minimum number of digits of a complete number without its country code or the leading 0.
 	minNational = 9
 )
 
-// phones returns the clauses for digits as a telephone number, with or without a country code, or as its first or last
+// phones returns the clauses for digits as a telephone number with or without a country code, and as its first or last
 // digits. The closest clause is first.
 func (c Compiler) phones(t text, f search.Field) []clause {
 	if t.digits == "" {
@@ -47,8 +47,8 @@ func (c Compiler) phones(t text, f search.Field) []clause {
 	return all
 }
 
-// supposed returns the clause for telephone numbers that equal the digits without their first ones, as if these were a
-// country code. It ranks low, because most such digits are the number of a card or a tube.
+// supposed returns the clause for telephone numbers that equal the digits without an assumed country code. It ranks
+// low, because most such digits are the number of a card or a tube.
 func supposed(digits string, rest []string, f search.Field) clause {
 	c := clause{tier: tierPerson, field: f, found: ends(f, digits)}
 	if len(rest) > 0 {
@@ -80,13 +80,13 @@ func (c Compiler) begins(digits string, f search.Field) []Query {
 	return parts
 }
 
-// ends returns a query for the last digits, at most ten of them.
+// ends returns a query for the last digits; at most ten are used.
 func ends(f search.Field, digits string) Query { return match(suffixes[f], digits) }
 
 var suffixes = partNames("suffix")
 
-// forms returns the ways to write digits: unchanged, without a country code if at least keep digits remain, and each of
-// these with each country code.
+// forms returns the ways in which digits may be written: unchanged, without a country code if at least keep digits
+// remain, and each of these with each country code.
 func (c Compiler) forms(digits string, keep int) []string {
 	national := []string{digits}
 	for _, code := range c.Codes {
@@ -106,15 +106,15 @@ func (c Compiler) forms(digits string, keep int) []string {
 }
 
 const (
-	minAbroad   = 8  // minimum digits of a national number after a country code
-	minCountry  = 11 // minimum digits of a number with a country code
-	maxCountry  = 3  // maximum digits of a country code
+	minAbroad   = 8  // minimum number of digits after a country code
+	minCountry  = 11 // minimum number of digits including a country code
+	maxCountry  = 3  // maximum length of a country code
 	twoDigits   = "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98"
 	trunkPrefix = "0"
 )
 
-// abroad returns how a number with a country code may be registered in its country: without the code, and with a 0
-// instead.
+// abroad returns how a number with a country code may be stored in its country: without the code, and with 0 in place
+// of the code.
 func abroad(digits string) []string {
 	digits = strings.TrimPrefix(digits, "00")
 	if len(digits) < minCountry || digits[0] == '0' {

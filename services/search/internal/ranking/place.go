@@ -5,15 +5,15 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// place describes a part of a field whose name in the index differs between layouts.
+// place describes a part of a field whose index field differs between layouts.
 type place struct {
 	base, part string
-	ofAll      string // name of the part in the index field that holds the values of all fields of this kind
-	phone      bool   // part of a telephone number; otherwise of an identifier or an e-mail address
-	alone      string // for telephone numbers: name of the part if the field is searched alone
+	ofAll      string // name of the part in the index field that contains the values of all fields of this kind
+	phone      bool   // part of a telephone number; otherwise of an identifier or e-mail address
+	alone      string // for telephone numbers: name of the part if only this field is searched
 }
 
-// movable are the places by the field names that queries use.
+// movable maps the field names used in queries to places.
 var movable = movableOf()
 
 func movableOf() map[string]place {

@@ -7,25 +7,25 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Plan contains all ways in which a text may find a patient.
+// Plan contains all ways in which a text can find a patient.
 type Plan struct {
 	clauses []clause
 	byWord  []wordly
 	whole   bool // all fields are searched
-	// agreeing are the fields that a search for duplicates compares. The ones that agree are the reason of a hit.
+	// agreeing are the fields compared in a search for duplicates. The equal ones are the reason of a hit.
 	agreeing []sameness
-	names    []string // words of the name in a search for duplicates
+	names    []string // words of the name, in a search for duplicates
 	asked    userindex.Person
 }
 
-// wordly finds patients by the words of the text. Unless least is set, every word must be found.
+// wordly finds patients by the words of the text. If least is 0, every word must be found.
 type wordly struct {
 	tier  tier
 	words []word
-	least int // minimum number of words to find; 0 means all
+	least int // minimum number of words to find; 0: all
 }
 
-// add adds a comparison word by word, unless there are no words.
+// add adds a word-by-word comparison if there are words.
 func (p *Plan) add(t tier, words []word) {
 	if len(words) > 0 {
 		p.byWord = append(p.byWord, wordly{tier: t, words: words})
@@ -37,7 +37,7 @@ type clause struct {
 	tier  tier
 	field search.Field
 	found Query
-	// nearer ranks the hits of the clause. Its fractions are added to the score and sum to less than 1.
+	// nearer ranks the hits of the clause. Its fractions are added to the score; their sum is below 1.
 	nearer []nearer
 }
 
@@ -46,18 +46,18 @@ type nearer struct {
 	fraction float64
 }
 
-// word is one word of the text: the places where it may be found.
+// word is a word of the text, represented by the places in which it may be found.
 type word []leaf
 
 type leaf struct {
 	field search.Field
 	found Query
-	// fraction of the tier's score, below 1, so that whole words rank above beginnings; negative for initials
+	// fraction of the tier's score, below 1, so that whole words rank above prefixes; negative for initials
 	fraction float64
 	nearer   []nearer
 }
 
-// atLeast returns a query for patients with at least so many of the words, one of them by more than an initial.
+// atLeast returns a query for patients with at least least of the words, at least one of them by more than an initial.
 func atLeast(least int, of []word) Query {
 	q := Query{Kind: Most, Least: least}
 	for _, w := range of {
@@ -70,7 +70,7 @@ func atLeast(least int, of []word) Query {
 	return q
 }
 
-// exactly returns the places that are sufficient without another word.
+// exactly returns the places that suffice without another word.
 func (w word) exactly() []Query {
 	var all []Query
 	for i := range w {
@@ -81,7 +81,7 @@ func (w word) exactly() []Query {
 	return all
 }
 
-// With returns a plan that finds what p or other finds. p must not be used afterwards.
+// With returns a plan that finds everything that p or other finds. p must not be used afterwards.
 func (p *Plan) With(other *Plan) Plan {
 	return Plan{
 		clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole,
@@ -92,8 +92,8 @@ func (p *Plan) With(other *Plan) Plan {
 // Empty reports whether the plan cannot find any patient.
 func (p *Plan) Empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
-// Query returns the query of the plan. A hit has the score of its best way. If all fields are searched, fields of one
-// kind are compared together. old is set if the index has the older schema.
+// Query returns the query of the plan. A hit has the score of its best match. If all fields are searched, fields of one
+// kind are searched together. old is set if the index has the older schema.
 func (p *Plan) Query(old bool) Query {
 	at := layout{old: old, family: p.whole}
 	plain := make([]way, 0, len(p.clauses))
@@ -113,13 +113,13 @@ func (p *Plan) Query(old bool) Query {
 	return join(Best, ways)
 }
 
-// ranked returns the query of a clause with ranked hits.
+// ranked returns the query of a clause, including the ranking of hits.
 func (c *clause) ranked() Query {
 	return nearest(c.found, c.tier.score(), c.tier.score(), c.nearer)
 }
 
-// nearest returns a query that gives found the score, and adds a fraction of each for every nearer comparison that
-// matches.
+// nearest returns a query with the score of found to which each matching comparison in nearer adds its fraction of
+// each.
 func nearest(found Query, score, each float64, of []nearer) Query {
 	r := Query{Kind: Ranked, Of: []Query{scored(found, score)}}
 	for _, n := range of {
@@ -128,7 +128,7 @@ func nearest(found Query, score, each float64, of []nearer) Query {
 	return r
 }
 
-// query returns a query that scores a hit with the mean of its words.
+// query returns a query that scores a hit with the mean over its words.
 func (e *wordly) query(at layout) Query {
 	share := e.tier.score() / float64(len(e.words))
 	r := Query{Kind: Ranked, Of: make([]Query, 0, len(e.words))}
@@ -160,8 +160,8 @@ type group struct {
 	found  []Query
 }
 
-// groups returns the groups in the order in which they decide about a hit: by rank, then in the order of the buckets.
-// In the last rank, only single words decide: its hits were found by mixed or by sound, and a sound belongs to a name.
+// groups returns the groups in the order in which they determine the bucket of a hit: by rank, then by bucket. In the
+// last rank, only groups of single words do: its hits were found by mixed or by sound, and a sound belongs to a name.
 func (p *Plan) groups() []group {
 	var all [ranks][]group
 	add := func(t tier, f search.Field, q Query) {

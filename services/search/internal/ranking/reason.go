@@ -7,10 +7,10 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// table contains all fields in the order of responses.
+// table contains all fields in the order used in responses.
 var table = search.Explaining()
 
-// fields is a set of fields by their position in table.
+// fields is a set of fields, indexed by their position in table.
 type fields [32]bool
 
 func (f *fields) add(field search.Field) { f[slices.Index(table, field)] = true }
@@ -31,8 +31,8 @@ func (f *fields) list() (search.Bucket, []search.Field) {
 }
 
 // Reason returns the fields by which a hit was found in its closest tier, and the bucket to which it belongs. The score
-// determines the tier. The fields of the tier's clauses are compared with the card. A name that matches only by sound
-// or with a typing error is the reason only if no other field is.
+// determines the tier. The fields of the tier's clauses are compared with the card. A name that matches by sound or
+// with a typing error is a reason only if there is no other.
 func (p *Plan) Reason(card *userindex.Card, score float64) (search.Bucket, []search.Field) {
 	if p.agreeing != nil {
 		return search.Patient, p.agreed(card, score)
@@ -82,7 +82,7 @@ func note(f search.Field, found *Query, card *userindex.Card, shown, guessed *fi
 	}
 }
 
-// explain adds the fields in which the card shows the word or, if there are none, those in which it may be.
+// explain adds the fields in which the card has the word or, if there are none, those in which it may be.
 func (w word) explain(card *userindex.Card, shown *fields) {
 	var seen, guessed fields
 	for i := range w {
@@ -96,7 +96,7 @@ func (w word) explain(card *userindex.Card, shown *fields) {
 	}
 }
 
-// agreed returns the fields in which two registrations agree. Whether the names agree is derived from the score; see
+// agreed returns the fields that are equal in two registrations. Whether the names match is derived from the score; see
 // Duplicates.
 func (p *Plan) agreed(card *userindex.Card, score float64) []search.Field {
 	var all fields
@@ -112,8 +112,8 @@ func (p *Plan) agreed(card *userindex.Card, score float64) []search.Field {
 	return found
 }
 
-// byTier returns a reason for a hit that the card does not explain: an old entry of a long list, or a letter that only
-// the engine folds.
+// byTier returns the reason for a hit that cannot be explained by the card, such as an old entry of a long list, or a
+// letter that only the engine folds.
 func (p *Plan) byTier(card *userindex.Card, t tier) (search.Bucket, []search.Field) {
 	var may []search.Field
 	for i := range p.clauses {

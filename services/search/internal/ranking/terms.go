@@ -8,11 +8,11 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-const maxBegun = 15 // maximum letters of the beginnings of words of names in the index
+const maxBegun = 15 // maximum length of the indexed prefixes of words in names
 
 // plainTerms returns the terms into which the engine would split a text for a field. It returns nil for texts that only
-// the engine can analyze: texts with characters outside ASCII or, where words are compared, with characters other than
-// letters, digits and blanks.
+// the engine can analyze: those with characters outside ASCII or, for words, with other characters than letters, digits
+// and blanks.
 func plainTerms(field, text string) []string {
 	base, part, _ := strings.Cut(field, ".")
 	if base == userindex.Phones || search.Field(base).Kind() == search.Phone {
@@ -37,7 +37,7 @@ func plainTerms(field, text string) []string {
 	return nil
 }
 
-// phoneTerms returns the digits of a text, shortened as the part requires.
+// phoneTerms returns the digits of a text, cut to the length that the part requires.
 func phoneTerms(part, text string) []string {
 	asked := digits(text)
 	switch part {
@@ -49,7 +49,7 @@ func phoneTerms(part, text string) []string {
 	return []string{asked}
 }
 
-// cut shortens terms to the length of the longest beginning in the index.
+// cut shortens terms to the length of the longest indexed prefix.
 func cut(terms []string, letters int) []string {
 	for i, t := range terms {
 		terms[i] = t[:min(len(t), letters)]

@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// text is a typed text, split once for all comparisons.
+// text is a typed text, split once for use in all comparisons.
 type text struct {
 	whole  string
 	words  []string // parts between blanks that contain a letter or a digit
-	name   string   // the words, separated by one blank each
+	name   string   // the words, separated by single blanks
 	digits string   // "" when the text cannot be a telephone number
 	coded  bool     // the digits are a telephone number that begins with a country code
 
-	identifiers []string // texts that an identifier may equal
-	numbers     []string // numbers that an identifier may equal
+	identifiers []string // texts to compare with identifiers
+	numbers     []string // numbers to compare with identifiers
 }
 
 func parse(typed string) text {
@@ -34,14 +34,13 @@ func parse(typed string) text {
 	t.identifiers = []string{t.whole}
 	if isDigits(t.whole) {
 		t.numbers = t.identifiers
-	} else if compact := strings.Join(strings.Fields(t.whole), ""); isDigits(compact) { // as cards are printed
+	} else if compact := strings.Join(strings.Fields(t.whole), ""); isDigits(compact) { // grouped as on printed cards
 		t.identifiers, t.numbers = []string{t.whole, compact}, []string{compact}
 	}
 	return t
 }
 
-// phoneDigits returns the digits of s if s contains only digits and characters that people write between them;
-// otherwise "".
+// phoneDigits returns the digits of s if s contains only digits and the usual characters between them; otherwise "".
 func phoneDigits(s string) string {
 	var digits []byte
 	for _, r := range s {
@@ -61,8 +60,8 @@ func isDigits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// isPart reports whether s can be one segment of an identifier: at least two characters, with a letter or a digit at
-// both ends. The index treats other characters as blanks, so that without this check other texts would be found.
+// isPart reports whether s can be a segment of an identifier: at least two characters, with a letter or a digit at both
+// ends. Other characters are blanks in the index, so without this check other texts would match.
 func isPart(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	last, _ := utf8.DecodeLastRuneInString(s)
@@ -72,8 +71,8 @@ func isPart(s string) bool {
 		})
 }
 
-// spoken returns the parts of s that have a sound, split as the sound forms require. It returns false if s contains a
-// digit, because s is then not a name.
+// spoken returns the parts of s that have a sound, split as the sound forms require. ok is false if s contains a digit
+// and therefore is not a name.
 func spoken(s string) ([]string, bool) {
 	if strings.ContainsFunc(s, unicode.IsDigit) {
 		return nil, false

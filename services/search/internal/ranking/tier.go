@@ -1,6 +1,6 @@
 package ranking
 
-// tier is how close a hit is to the typed text.
+// tier is the closeness of a hit to the typed text.
 type tier int
 
 // Tiers, the closest first. The package comment describes them.
@@ -20,7 +20,7 @@ const (
 	tiers // number of tiers
 )
 
-// score returns the minimum score of a hit of the tier. The maximum is less than twice as high.
+// score returns the minimum score of a hit in the tier. The maximum is less than twice as high.
 func (t tier) score() float64 {
 	return scores[t]
 }
@@ -46,8 +46,8 @@ func (t tier) rank() int {
 
 const ranks = 6
 
-// tierOf returns the closest tier by which a hit was found. Ranking within a tier and recency never reach the score of
-// the next tier.
+// tierOf returns the closest tier by which a hit was found. Neither ranking within a tier nor recency lifts a score
+// into the next tier.
 func tierOf(score float64) tier {
 	for t := tierWhole; t < tierMost; t++ {
 		if score >= t.score() {
@@ -57,8 +57,9 @@ func tierOf(score float64) tier {
 	return tierMost
 }
 
-// IsWhole reports whether a hit has an identifier that equals the text, given its score.
+// IsWhole reports, for the score of a hit, whether one of its identifiers equals the text.
 func IsWhole(score float64) bool { return tierOf(score) == tierWhole }
 
-// IsGuess reports whether a hit was found only by sound, with a typing error or by a part of the text, given its score.
+// IsGuess reports, for the score of a hit, whether it was found only by sound, with a typing error or by a part of the
+// text.
 func IsGuess(score float64) bool { return tierOf(score) >= tierSound }

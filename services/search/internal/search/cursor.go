@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Cursor is the position of a hit in the results of a search. The next page begins after it.
+// Cursor is the position of a hit in the results of a search. The next page begins after this hit.
 type Cursor struct {
 	Score  float64
 	UserID int64
-	Origin time.Time // reference time of recency, the same for all pages of a search
+	Origin time.Time // reference time for recency, the same on all pages of a search
 }
 
 const (
@@ -25,12 +25,12 @@ const (
 
 var errCursor = errors.New("this is no cursor of an answer")
 
-// Encode returns the cursor as an opaque text. It is valid for the query q only.
+// Encode returns the cursor as an opaque text, valid only for the query q.
 func (c Cursor) Encode(q Query) string {
 	b := make([]byte, 0, cursorSize)
 	b = binary.BigEndian.AppendUint64(append(b, cursorVersion), math.Float64bits(c.Score))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.UserID))        // keeps the bits
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Origin.Unix())) // keeps the bits
+	b = binary.BigEndian.AppendUint64(b, uint64(c.UserID))        // the conversion preserves the bits
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Origin.Unix())) // the conversion preserves the bits
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(b, q.sum()))
 }
 
@@ -43,8 +43,8 @@ func decodeCursor(text string, q Query) (Cursor, error) {
 	number := func(n int) uint64 { return binary.BigEndian.Uint64(b[1+8*n:]) }
 	c := Cursor{
 		Score:  math.Float64frombits(number(0)),
-		UserID: int64(number(1)),               // keeps the bits
-		Origin: time.Unix(int64(number(2)), 0), // keeps the bits
+		UserID: int64(number(1)),               // the conversion preserves the bits
+		Origin: time.Unix(int64(number(2)), 0), // the conversion preserves the bits
 	}
 	switch {
 	case math.IsNaN(c.Score) || math.IsInf(c.Score, 0) || c.Score < 0:

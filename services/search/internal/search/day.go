@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// Layouts of dates, as stored and as people write them: with the day first, or with the name of the month.
+// Layouts of dates, as stored and as people write them: with the day first, or with the month as a name.
 var (
 	longDates = []string{
 		"2006-1-2", "2-1-2006", "2-Jan-2006", "2-January-2006", "2Jan2006", "Jan-2-2006", "January-2-2006",
@@ -16,8 +16,8 @@ var (
 	shortDates = []string{"2-1-06", "2-Jan-06", "2-January-06", "2Jan06"}
 )
 
-// daysOf returns the date in a word as YYYY-MM-DD, or nil if it is not a date. A year of two digits gives two dates,
-// one in each century; a date in the future matches no patient.
+// daysOf returns the date in a word as YYYY-MM-DD, or nil if it is not a date. A two-digit year gives two dates, one
+// per century; a date in the future matches no patient.
 func daysOf(word string) []string {
 	dashed := strings.NewReplacer("/", "-", ".", "-").Replace(word)
 	if day, ok := parseDay(dashed, longDates); ok {
@@ -33,14 +33,14 @@ func daysOf(word string) []string {
 	}
 	other := day.AddDate(century, 0, 0)
 	days := []string{day.Format(time.DateOnly)}
-	if other.Day() == day.Day() { // 29 February is not in every century
+	if other.Day() == day.Day() { // February 29 does not exist in every century
 		days = append(days, other.Format(time.DateOnly))
 	}
 	slices.Sort(days)
 	return days
 }
 
-// dayOfDigits parses a date without separators. Its digits may also be a telephone number.
+// dayOfDigits parses a date without separators. The digits may be a telephone number instead.
 func dayOfDigits(digits string) (string, bool) {
 	day, ok := parseDay(digits, []string{"02012006", "20060102"})
 	return day.Format(time.DateOnly), ok && isYear(day.Format("2006"))

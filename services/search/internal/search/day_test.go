@@ -18,10 +18,10 @@ func TestTheAgeFollowsTheBirthDate(t *testing.T) {
 		{"2025-11-24", "2026-11-24", "1 Y"},
 		{"2026-10-30", "2026-11-29", "30 D"},
 		{"2026-11-24", "2026-11-24", "0 D"},
-		{"2026-11-25", "2026-11-24", "written down"}, // in the future, a typing error
+		{"2026-11-25", "2026-11-24", "written down"}, // in the future because of a typing error
 		{"", "2026-11-24", "written down"},
 		{"0000-00-00", "2026-11-24", "written down"},
-		{"0085-03-12", "2026-11-24", ""}, // how old programs store the year 85
+		{"0085-03-12", "2026-11-24", ""}, // old programs store the year 85 in this way
 		{"1899-12-31", "2026-11-24", ""},
 	} {
 		day, _ := time.Parse(time.DateOnly, c.day)

@@ -2,7 +2,7 @@ package search
 
 import "slices"
 
-// Field is a searchable field, by its name in the index and the API.
+// Field is a searchable field, named as in the index and the API.
 type Field string
 
 // Searchable fields.
@@ -22,26 +22,26 @@ const (
 	LrfIDs           Field = "lrf_ids"
 	SampleIDs        Field = "sample_ids"
 	ManualSampleIDs  Field = "manual_sample_ids"
-	DateOfBirth      Field = "date_of_birth" // only compared in searches for duplicates
+	DateOfBirth      Field = "date_of_birth" // used only in searches for duplicates
 )
 
-// Kind is how the values of a field are compared with a text.
+// Kind is the way in which the values of a field are compared with a text.
 type Kind int
 
 // Kinds of comparison.
 const (
-	Identifier Kind = iota // complete or by its beginning; without typing errors
-	Segmented              // as Identifier, and by a segment between - / and ~
-	Name                   // words in any order, also by their beginnings, by sound, and with small typing errors
-	Phone                  // digits: complete, or the first or last ones, with and without a country code
-	Mail                   // complete or by its beginning
-	Day                    // complete
+	Identifier Kind = iota // exact or by prefix, without typing errors
+	Segmented              // like Identifier, and by a segment between - / and ~
+	Name                   // words in any order, also by prefix, by sound, and with small typing errors
+	Phone                  // digits: all, or the first or last ones, with or without a country code
+	Mail                   // exact or by prefix
+	Day                    // exact
 )
 
 // Bucket is the kind of item whose field produced a hit.
 type Bucket string
 
-// Buckets. A hit by fields of several buckets counts for the first of them.
+// Buckets. A hit by fields of several buckets belongs to the first of them.
 const (
 	Patient Bucket = "patient"
 	Bill    Bucket = "bill"
@@ -50,7 +50,7 @@ const (
 	Sample  Bucket = "sample"
 )
 
-// Buckets returns all buckets in this order.
+// Buckets returns all buckets in order.
 func Buckets() []Bucket { return []Bucket{Patient, Bill, Order, Report, Sample} }
 
 type trait struct {
@@ -59,7 +59,7 @@ type trait struct {
 	bucket Bucket
 }
 
-// traits lists the properties of all fields. Matched fields have its order.
+// traits lists the properties of all fields. Matched fields are returned in this order.
 var traits = []trait{
 	{FullName, Name, Patient},
 	{Contact, Phone, Patient},
@@ -79,12 +79,12 @@ var traits = []trait{
 	{DateOfBirth, Day, Patient},
 }
 
-// Fields returns every field that key All searches, in the order of traits.
+// Fields returns the fields searched with key All, in the order of traits.
 func Fields() []Field {
 	return slices.DeleteFunc(Explaining(), func(f Field) bool { return f.Kind() == Day })
 }
 
-// Explaining returns every field by which a patient may be found, in the order of traits.
+// Explaining returns all fields by which a patient may be found, in the order of traits.
 func Explaining() []Field {
 	all := make([]Field, len(traits))
 	for i, t := range traits {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A returned cursor is decoded to the one that was encoded, or rejected.
+// FuzzACursorIsReadAsItWasWritten checks that an encoded cursor is decoded unchanged, and that other texts are
+// rejected.
 func FuzzACursorIsReadAsItWasWritten(f *testing.F) {
 	q := Query{Text: "rahul", Key: "all"}
 	f.Add(Cursor{Score: 12.5, UserID: 501, Origin: time.Unix(1790000000, 0)}.Encode(q))

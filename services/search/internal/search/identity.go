@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Identity holds the parts of a text for key Duplicate, which may be in any order: "Rahul Sharma 1990-02-11 98765
-// 43210".
+// Identity holds the parts of a text for key Duplicate, such as "Rahul Sharma 1990-02-11 98765 43210". The parts may be
+// in any order.
 type Identity struct {
 	Name   string
 	Births []string // YYYY-MM-DD
@@ -19,7 +19,7 @@ func identityOf(text string) Identity {
 	for _, n := range said.Numbers {
 		if digits := digitsOf(n.Text); len(digits) >= minTelephone {
 			p.Phones = append(p.Phones, digits)
-			if n.Birth != "" { // the number may also be a birth date
+			if n.Birth != "" { // the number may be a birth date, too
 				p.Births = append(p.Births, n.Birth)
 			}
 		}

@@ -1,9 +1,9 @@
 package search
 
-// Key is a choice of fields to search.
+// Key selects fields to search.
 type Key string
 
-// Keys with a meaning of their own.
+// Keys with special meanings.
 const (
 	All Key = "all" // all fields
 	// Duplicate finds possible duplicates of a person before registration. Its text has a name and the birth date or the
@@ -11,7 +11,7 @@ const (
 	Duplicate Key = "duplicate"
 )
 
-// keys are the other keys with their fields, in the order in which messages list them.
+// keys are the other keys with their fields, in the order used in messages.
 var keys = []struct {
 	key    Key
 	fields []Field

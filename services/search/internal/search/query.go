@@ -13,19 +13,19 @@ import (
 // Limits of a request.
 const (
 	MaxRunes   = 128
-	MinName    = 2 // minimum characters of a text that is compared with names only
+	MinName    = 2 // minimum length of a text that is compared only with names
 	MaxSize    = 100
 	MaxResults = 10_000 // maximum of from + size
 )
 
-// Request is a caller's request before it is checked. Nil and empty mean absent.
+// Request is a caller's unchecked request. Nil and empty mean absent.
 type Request struct {
 	Query  string
 	Key    string
 	Fields []string
 	Size   *int
 	From   *int
-	Page   *int // number of the page, from 1; replaces From
+	Page   *int // page number, starting at 1; replaces From
 	Cursor string
 }
 
@@ -40,8 +40,8 @@ type Query struct {
 	After    *Cursor // replaces From
 }
 
-// NewQuery checks a request. defaultSize is the size of a page if the request has none. Errors are Invalid and name
-// every invalid field.
+// NewQuery checks a request. defaultSize is the page size of a request without a size. Errors are of kind Invalid and
+// name every invalid field.
 func NewQuery(r Request, defaultSize int) (Query, error) {
 	q := Query{Text: clean(r.Query), Key: Key(r.Key), Size: defaultSize}
 	if r.Key == "" {
@@ -63,7 +63,7 @@ func NewQuery(r Request, defaultSize int) (Query, error) {
 
 type refusal func(name, format string, args ...any)
 
-// clean normalizes the text as the index does, and removes what programs write around an e-mail address.
+// clean normalizes the text as the index does, and removes the text that mail programs put around an e-mail address.
 func clean(text string) string {
 	text = userindex.Typed(text)
 	if strings.ContainsRune(text, '@') {
@@ -74,10 +74,10 @@ func clean(text string) string {
 
 var aroundAddress = strings.NewReplacer("mailto:", " ", "<", " ", ">", " ", "(", " ", ")", " ", `"`, " ")
 
-// maxAsked limits the number of requested fields; there are fewer fields.
+// maxAsked is the maximum number of requested fields. It exceeds the number of fields.
 const maxAsked = 100
 
-// narrow returns those of the key's fields that were requested, or all if none was requested.
+// narrow returns the requested fields among those of the key, or all of them if none was requested.
 func (q *Query) narrow(asked []string, refuse refusal) []Field {
 	mapping := q.Key.Fields()
 	if mapping == nil {

@@ -8,8 +8,8 @@ import (
 )
 
 // Scope limits what a caller may find: always one laboratory, and within it the branch, organization and collection
-// center of the login. An id of zero does not limit. A patient belongs to an organization, branch or centre by the
-// registration or by any bill.
+// center of the login. An id of zero means no limit. A patient belongs to an organization, branch or centre through the
+// registration or any bill.
 type Scope struct {
 	Lab      authn.LabScope
 	BranchID int64
@@ -17,21 +17,21 @@ type Scope struct {
 	CCID     int64
 }
 
-// Effort is how much a search may cost the search engine.
+// Effort is the cost that a search may cause in the search engine.
 type Effort int
 
-// Efforts.
+// Efforts, the most expensive first.
 const (
 	Full    Effort = iota // all comparisons
 	Reduced               // without typing errors, sounds and recency
-	Least                 // only complete identifiers, complete telephone numbers and beginnings of names
+	Least                 // only complete identifiers and telephone numbers, and prefixes of names
 )
 
-// Person is a patient as stored in the index and the tables. Times are in epoch milliseconds. Lists have the order of
-// the index, the newest last.
+// Person is a patient as stored in the index and the tables. Times are in epoch milliseconds. Lists are in the order of
+// the index, the newest entries last.
 type Person = userindex.Card
 
-// Hit is a patient who was found, with the reason.
+// Hit is a patient found by a search, with the reason.
 type Hit struct {
 	Person
 	Score   float64
@@ -40,21 +40,21 @@ type Hit struct {
 	Match   Match
 }
 
-// Match is the grade of a hit: the weakest comparison needed to find it, the closest first. From Sound on, the hit is a
-// guess.
+// Match is the grade of a hit: the weakest comparison needed to find it. Grades are ordered, the closest first; from
+// Sound on, a hit is a guess.
 type Match uint8
 
-// Grades.
+// Grades of hits, the closest first.
 const (
-	Exact    Match = iota // as registered; words of the name may be in another order, joined or split
-	Begins                // the beginnings of words of the name
-	Part                  // a part of a number or an address
-	Sound                 // a word of the name only sounds alike
+	Exact    Match = iota // as registered; the words of the name may be reordered, joined or split
+	Begins                // prefixes of words of the name
+	Part                  // part of a number or an address
+	Sound                 // a word of the name sounds alike
 	Typo                  // a word of the name has a typing error
-	Tolerant              // a part of the text was not found
+	Tolerant              // part of the text was not found
 )
 
-// String returns the grade as the API names it.
+// String returns the name of the grade in the API.
 func (m Match) String() string {
 	return [...]string{"exact", "begins", "part", "sound", "typo", "tolerant"}[m]
 }
@@ -66,6 +66,6 @@ type Result struct {
 	Partial  bool // part of the index did not respond in time
 	Took     time.Duration
 	Hits     []Hit
-	ByBucket map[Bucket]int64 // counts of all hits, not only of the page
+	ByBucket map[Bucket]int64 // counts of all hits, not just of this page
 	Next     string           // cursor of the next page; "" if this page is not full
 }

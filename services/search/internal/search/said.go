@@ -7,25 +7,25 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Said holds the parts of a text by their meaning. Users at a counter type what is on a slip of paper, which may be
-// more than the registration contains.
+// Said holds the parts of a text by their meaning. Users at a counter type what is written on a slip of paper, which
+// may contain more than the registration.
 type Said struct {
 	Names   []string // words of the name, without titles, sex, age and relatives
-	Births  []string // birth dates, YYYY-MM-DD; two for a year of two digits, one per century
-	Years   []string // years of birth, of four digits
+	Births  []string // birth dates, YYYY-MM-DD; two for a two-digit year, one per century
+	Years   []string // four-digit years of birth
 	Numbers []Number
-	// More reports whether the text has more than a name, a number, or both.
+	// More reports whether the text contains more than a name, a number, or both.
 	More bool
 }
 
 // Number is a telephone number or an identifier in a text.
 type Number struct {
 	Text  string
-	Of    []Field // fields that a label before the number names; nil without one
+	Of    []Field // fields named by a label before the number; nil without a label
 	Birth string  // YYYY-MM-DD, if the number may be a birth date; otherwise ""
 }
 
-// minTelephone is the minimum number of digits of a telephone number. Shorter numbers may be an age or a house number.
+// minTelephone is the minimum number of digits of a telephone number. A shorter number may be an age or a house number.
 const minTelephone = 7
 
 // Say splits a text into its parts.
@@ -47,13 +47,13 @@ type reader struct {
 	at    int
 	said  Said
 
-	kin      []string // words after a relation, which belong to a relative's name
+	kin      []string // words after a relation, which are the name of a relative
 	ofKin    bool
 	labels   []string // labels whose number has not been read yet
 	labelled []Field
 }
 
-// read parses the part that begins at the present word. It returns its number of words.
+// read parses the part that begins at the current word, and returns its number of words.
 func (r *reader) read() int {
 	word := r.words[r.at]
 	if days, n := r.birth(); n > 0 {
@@ -87,7 +87,7 @@ func (r *reader) read() int {
 	return 1
 }
 
-// birth parses a date of one word or of three words. Three numbers are a date only with a year of four digits.
+// birth parses a date of one or three words. Three numbers are a date only if the year has four digits.
 func (r *reader) birth() ([]string, int) {
 	if days := daysOf(r.words[r.at]); days != nil {
 		return days, 1
@@ -103,8 +103,8 @@ func (r *reader) birth() ([]string, int) {
 	return days, parts
 }
 
-// digits parses a run of words of digits. A word of at least minTelephone digits is a telephone number. Shorter words
-// are joined to one, except a year and an age.
+// digits parses consecutive words of digits. A word of at least minTelephone digits is a telephone number. Shorter
+// words are joined, except for a year and an age.
 func (r *reader) digits() int {
 	n := 1
 	for r.at+n < len(r.words) && digitsOf(r.words[r.at+n]) != "" && len(daysOf(r.words[r.at+n])) == 0 {
@@ -139,7 +139,7 @@ func (r *reader) digits() int {
 	return n
 }
 
-// sex skips the word and the sex after it.
+// sex skips the label and the sex after it.
 func (r *reader) sex() int {
 	r.said.More = true
 	if r.at+1 < len(r.words) && strings.Contains("male female", strings.ToLower(r.words[r.at+1])) {
@@ -148,7 +148,7 @@ func (r *reader) sex() int {
 	return 1
 }
 
-// named parses a number that may be joined to a name. After a label, the word is one number.
+// named parses a number that may be joined to a name. After a label, the whole word is a number.
 func (r *reader) named(word string) {
 	if name, number, ok := nameAt(word); ok && len(r.labels) == 0 {
 		r.said.More = true
@@ -172,10 +172,10 @@ func (r *reader) numberOf(text string, of []Field) {
 	r.said.Numbers = append(r.said.Numbers, n)
 }
 
-// unlabel clears the labels after their number was read.
+// unlabel clears the labels after their number has been read.
 func (r *reader) unlabel() { r.labels, r.labelled = nil, nil }
 
-// name parses a word of a name, or a relation to another person. Labels before it without a number count as names, such
+// name parses a word of a name, or a relation to another person. Preceding labels without a number count as names, such
 // as Bill.
 func (r *reader) name(word string) int {
 	r.relabel()

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/sight"
 )
 
-// ScopeOf returns what the caller may see. named is the lab_id of the request, zero if absent. Callers may name their
-// own laboratory only.
+// ScopeOf returns what the caller may see. named is the lab_id of the request, or zero if absent. Callers may only name
+// their own laboratory.
 func ScopeOf(p authn.Principal, named int64) (Scope, error) {
 	lab, err := p.Scope(named)
 	if err != nil {
@@ -18,13 +18,13 @@ func ScopeOf(p authn.Principal, named int64) (Scope, error) {
 	return Scope{Lab: s.Lab, BranchID: s.BranchID, OrgID: s.OrgID, CCID: s.CCID}, err
 }
 
-// Places are the affiliations of a patient: branches, organizations and collection centres, of the registration and of
-// all bills.
+// Places are the affiliations of a patient: the branches, organizations and collection centres of the registration and
+// of all bills.
 type Places struct {
 	BranchIDs, OrgIDs, CCIDs []int64
 }
 
-// Admits reports whether a patient with these affiliations, in the laboratory of the scope, may be shown.
+// Admits reports whether the scope includes a patient of its laboratory with these affiliations.
 func (s Scope) Admits(p Places) bool {
 	return in(s.BranchID, p.BranchIDs) && in(s.OrgID, p.OrgIDs) && in(s.CCID, p.CCIDs)
 }

@@ -17,7 +17,7 @@ var (
 	mail    = []Field{Email}
 )
 
-// labels are words before a number, with the fields that they name. With nil, any field.
+// labels are words before a number, with the fields that they denote; nil means any field.
 var labels = map[string][]Field{
 	"mob": phones, "mobile": phones, "ph": phones, "phone": phones, "tel": phones, "telephone": phones, "cell": phones,
 	"contact": phones, "whatsapp": phones, "mb": phones,
@@ -35,7 +35,7 @@ func isLabel(word string) bool {
 	return ok
 }
 
-// filler are words without information about the patient.
+// filler lists words without information about the patient.
 var filler = words("self pt late ji sir madam name and or & and/or age aged")
 
 // Patterns for phrases before the last digits of a telephone number, and for a letter used as a label.
@@ -44,8 +44,8 @@ var (
 	ofSample = regexp.MustCompile(`(^| )[A-Za-z]{1,2}[:=] *([0-9])`)
 )
 
-// relations are abbreviations before the name of a husband, parent or other relative. relatives are the words for them,
-// before "of".
+// relations are abbreviations before the name of a husband, parent or other relative. relatives are the corresponding
+// words before "of".
 var (
 	relations = words("w/o s/o d/o c/o h/o f/o m/o wo so")
 	relatives = words("wife son daughter husband father mother sister brother guardian care")
@@ -61,8 +61,7 @@ func words(list string) map[string]bool {
 
 func hasDigit(word string) bool { return strings.ContainsFunc(word, unicode.IsDigit) }
 
-// digitsOf returns the digits of a word that contains only digits and characters that people write between them;
-// otherwise "".
+// digitsOf returns the digits of a word that contains only digits and the usual characters between them; otherwise "".
 func digitsOf(word string) string {
 	if strings.Trim(word, "0123456789+-().") != "" {
 		return ""
@@ -76,7 +75,7 @@ const (
 	lastYear  = 2099
 )
 
-// isAge reports whether a word is an age, possibly with the sex: 36, 36y, 36/M, M-36.
+// isAge reports whether a word is an age, with or without the sex: 36, 36y, 36/M, M-36.
 func isAge(word string) bool {
 	word, sex, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(word), "-", "/"), "/")
 	if hasDigit(sex) && !hasDigit(word) {

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// Characters between words, and characters removed at their ends.
+// Characters between words, and characters to remove at the ends of words.
 const (
 	separators = ",;:()[]#|"
 	trimmed    = ".-/"
 )
 
-// wordsOf splits a text into words without the characters around them. A "#" is a word, because it announces a number.
+// wordsOf splits a text into words and removes surrounding characters. A "#" is a word, because a number follows it.
 func wordsOf(typed string) []string {
 	spaced := strings.NewReplacer("#", " # ", `\`, "/").Replace(typed)
 	var words []string
@@ -27,8 +27,8 @@ func wordsOf(typed string) []string {
 	return words
 }
 
-// split separates parts that are often written without a blank: two telephone numbers, and labels or a mask before a
-// number.
+// split separates parts that are often written without a blank between them: two telephone numbers, and a label or mask
+// before a number.
 func split(word string) []string {
 	parts := strings.Split(word, "/")
 	if !slices.ContainsFunc(parts, func(p string) bool { return len(digitsOf(p)) < minTelephone }) {
@@ -52,7 +52,7 @@ func split(word string) []string {
 	return []string{word}
 }
 
-// nameAt splits a name and the telephone number joined to it. Identifiers may have the same form.
+// nameAt splits a word into a name and a telephone number joined to it. Identifiers may have the same form.
 func nameAt(word string) (name, number string, ok bool) {
 	digit := strings.IndexFunc(word, unicode.IsDigit)
 	if digit <= 0 {
@@ -69,10 +69,11 @@ const between = ".-/=_"
 
 const (
 	minMasked = 4 // minimum digits after a mask
-	minNamed  = 2 // minimum letters of a name joined to a number
+	minNamed  = 2 // minimum length of a name joined to a number
 )
 
-// isMask reports whether a text stands for hidden digits. A single letter does not, because it may begin a number.
+// isMask reports whether a text stands for hidden digits. A single letter is not a mask, because a number may begin
+// with it.
 func isMask(text string) bool {
 	text = strings.Trim(text, " -+")
 	return text != "" && (strings.Trim(text, "*•●·.") == "" || len(text) > 1 && strings.Trim(text, "xX*") == "")

@@ -1,4 +1,4 @@
-// Command taskqueue runs the service for background tasks: SMS, e-mail, push, webhooks, WhatsApp.
+// Command taskqueue runs the task queue service, which delivers SMS, e-mail, push, webhooks and WhatsApp messages.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
-// version is set by the build.
+// version is set at build time.
 var version = "dev"
 
 func main() {

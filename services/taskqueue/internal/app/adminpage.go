@@ -11,17 +11,17 @@ import (
 
 // AdminPageConfig holds the settings of the operators' page.
 type AdminPageConfig struct {
-	// Token grants access to the page. Without a token there is no page, unless Open is set.
+	// Token grants access to the page. If it is empty, there is no page unless Open is set.
 	Token config.Secret `env:"TOKEN"`
-	// Open serves the page without a token to anyone who reaches the admin port.
+	// Open serves the page without a token to anyone with access to the admin port.
 	Open bool `env:"OPEN" envDefault:"false" danger:"true: without a token, anyone who reaches the port can change jobs"`
-	// ShowPayloads shows the payloads of jobs, which hold patient data.
+	// ShowPayloads shows the payloads of jobs, which contain patient data.
 	ShowPayloads bool `env:"SHOW_PAYLOADS" envDefault:"false" danger:"true: the page shows what jobs carry, which is about patients"`
 }
 
 const shortestToken = 16
 
-// Validate refuses a token that is short enough to be guessed.
+// Validate rejects a token that is short enough to be guessed.
 func (c *AdminPageConfig) Validate() error {
 	if slices.ContainsFunc(c.Token.Keys(), func(token []byte) bool { return len(token) < shortestToken }) {
 		return errors.New("TASKQUEUE_ADMIN_TOKEN is shorter than 16 characters; make one with: openssl rand -base64 32")

@@ -33,8 +33,8 @@ import (
 // Name is the service's name in logs, tokens and the version table of its migrations.
 const Name = "taskqueue"
 
-// Serve runs the service until ctx ends. While Redis is unavailable or unsuitable the service is live but not ready,
-// and checks Redis again. Logs go to logs.
+// Serve runs the service until ctx ends. While Redis is unavailable or unsuitable, the service is live but not ready,
+// and keeps checking Redis. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error {
@@ -42,23 +42,23 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 	})
 }
 
-// builder opens the parts of the process, in the order of its fields.
+// builder opens the parts of the process in the order of its fields.
 type builder struct {
 	*service.Service
 	cfg Config
 
 	secrets   provider.Directory
-	seals     *seal.Ring // nil: payloads are stored without encryption
+	seals     *seal.Ring // nil: payloads are not encrypted
 	sessions  redis.UniversalClient
 	client    redis.UniversalClient
 	db        *mysql.Store // nil: switched off
 	gate      *engine.Gate
-	redisTime *engine.Clock // Redis' time; signatures and certificates use the process's
+	redisTime *engine.Clock // Redis' time; signatures and certificates use the local time
 	pauses    *operate.Pauses
 	bytes     *quota.Bytes
 	ids       *job.Generator
 	metrics   *metrics.Metrics
-	public    netguard.Config // for clients of addresses that come from outside
+	public    netguard.Config // for requests to addresses from tasks and rows
 	targets   *webhook.Targets
 	mailbox   *mailbox.Store // nil: switched off
 	handlers  map[job.Channel]worker.Handler

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkWebhooks measures the whole service as a process: gRPC in batches of 200, real HTTP deliveries to a receiver
-// in this process, fsync at every write.
+// in this process, and fsync on every write.
 func BenchmarkWebhooks(b *testing.B) {
 	p := newProcess(b, "TASKQUEUE_OUTBOX_ENABLED=false")
 	var got atomic.Int64

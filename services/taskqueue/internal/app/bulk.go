@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
-// bulkVerb applies an action to many jobs, by the use cases of the queue's page.
+// bulkVerb applies an action to many jobs, through the use cases of the queue's page.
 func (d *desk) bulkVerb() cli.Verb {
 	o := &d.order
 	var age time.Duration

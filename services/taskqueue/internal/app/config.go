@@ -1,4 +1,4 @@
-// Package app owns the taskqueue process: its settings and the list of what runs in it.
+// Package app assembles the taskqueue process: its settings, and the servers and loops that it runs.
 package app
 
 import (
@@ -26,10 +26,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Prefix of the service's variables.
+// Prefix is the prefix of the service's environment variables.
 const Prefix = "TASKQUEUE_"
 
-// The values of DOUBTFUL_SENDS.
+// Values of DOUBTFUL_SENDS.
 const (
 	doubtHold   = "hold"
 	doubtResend = "resend"
@@ -44,8 +44,8 @@ const (
 // Config holds every setting of the service.
 type Config struct {
 	service.Config
-	KV       redisdb.Config `envPrefix:"KV_"`    // sessions of the platform
-	Redis    redisdb.Config `envPrefix:"REDIS_"` // the queue's own
+	KV       redisdb.Config `envPrefix:"KV_"`    // store of the platform's sessions
+	Redis    redisdb.Config `envPrefix:"REDIS_"` // the queue's own Redis
 	DB       mysqldb.Config `envPrefix:"DB_"`    // archive, consents, mappings, providers
 	Queue    QueueConfig
 	Delivery DeliveryConfig
@@ -53,43 +53,44 @@ type Config struct {
 	// AdminPage is the page of operators on the admin port.
 	AdminPage AdminPageConfig `envPrefix:"ADMIN_"`
 
-	// DatabaseEnabled false runs the queue without archive, consents, mappings and configured providers.
+	// DatabaseEnabled turns the database on. Without it, the queue has no archive, consents, mappings and configured
+	// providers.
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
 
-	// Access says who may use the queue in addition to the platform's services: authenticated, open or off.
+	// Access determines who may use the queue in addition to the platform's services: authenticated, open or off.
 	Access grpcapi.Access `env:"ACCESS" envDefault:"authenticated" danger:"open: callers without a credential enqueue tasks"`
-	// DefaultCountryCode is the calling code, such as 91, of telephone numbers without one. Empty: such numbers are
-	// refused.
+	// DefaultCountryCode is the calling code, such as 91, for telephone numbers without one. If it is empty, such numbers
+	// are rejected.
 	DefaultCountryCode string `env:"DEFAULT_COUNTRY_CODE"`
-	// SendPermission is the permission that users need to enqueue, schedule and retry tasks. Empty: any valid credential
-	// suffices.
+	// SendPermission is the permission that users need to enqueue, schedule and retry tasks. If it is empty, any valid
+	// credential suffices.
 	SendPermission string `env:"SEND_PERMISSION" danger:": every login of a laboratory sends messages"`
 }
 
-// QueueConfig tunes the engine and the pools.
+// QueueConfig holds the settings of the engine and the pools.
 type QueueConfig struct {
-	// Profile durable accepts jobs only when Redis keeps them through kill -9. attested trusts the operator where Redis
-	// does not report its settings. fast accepts any Redis.
+	// Profile is durable (accept jobs only if Redis keeps them after kill -9), attested (trust the operator where Redis
+	// does not report its settings) or fast (accept any Redis).
 	Profile engine.Profile `env:"PROFILE" envDefault:"durable" danger:"fast: accepted tasks may be lost"`
-	// WaitReplicas and WaitAOF are the numbers of replicas and of append-only files that must hold a task before it is
+	// WaitReplicas and WaitAOF are the numbers of replicas and append-only files that must have a task before it is
 	// accepted.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
 	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
 	LaneLimit    int  `env:"LANE_LIMIT" envDefault:"5000000" min:"1"`
 	// LabLimit is the maximum number of waiting jobs of one laboratory in a lane.
 	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000" min:"1"`
-	// LabBytes is the maximum size in bytes of one laboratory's waiting jobs, over all lanes.
+	// LabBytes is the maximum size in bytes of one laboratory's waiting jobs in all lanes.
 	LabBytes    int64 `env:"LAB_BYTES" envDefault:"268435456" min:"1"`
 	ResultHours int   `env:"RESULT_HOURS" envDefault:"24" min:"1"`
 	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7" min:"1"`
 	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000" min:"1"`
-	// DeadBytes is the estimated maximum size in bytes of the failed jobs that the queue keeps. Above it, the laboratory
-	// with the most loses its oldest jobs first.
+	// DeadBytes is the maximum estimated size in bytes of the failed jobs kept in the queue. If it is exceeded, the oldest
+	// jobs of the laboratory with the most are dropped first.
 	DeadBytes   int64 `env:"DEAD_BYTES" envDefault:"536870912" min:"1"`
 	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90" min:"1"`
-	// ArchiveLimit is the number of ended jobs waiting for the archive above which ordinary jobs wait too.
+	// ArchiveLimit is the number of ended jobs waiting for the archive above which ordinary jobs wait, too.
 	ArchiveLimit int `env:"ARCHIVE_LIMIT" envDefault:"2000000" min:"1"`
-	// DoubtfulSends decides about a paid message whose worker died while sending: hold (state unknown) or resend.
+	// DoubtfulSends is what happens to a paid message whose worker died while sending: hold (state unknown) or resend.
 	DoubtfulSends string `env:"DOUBTFUL_SENDS" envDefault:"hold"`
 
 	WebhookWorkers  int `env:"WEBHOOK_WORKERS" envDefault:"128" min:"1"`
@@ -108,20 +109,20 @@ type DeliveryConfig struct {
 	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false" danger:"true: webhooks are sent without encryption"`
 	// HostConcurrency is the maximum number of concurrent requests to one receiver.
 	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32" min:"1"`
-	// HostRate is the maximum number of requests per second to one receiver, over all processes. 0: no limit.
+	// HostRate is the maximum number of requests per second to one receiver from all processes; 0: no limit.
 	HostRate float64 `env:"HOST_RATE" envDefault:"0"`
-	// HostRates are limits of single receivers, such as https://api.example.com=20.
+	// HostRates are limits for single receivers, such as https://api.example.com=20.
 	HostRates []string `env:"HOST_RATES"`
-	// ProviderSecretsDir holds one file per secret that provider settings name.
+	// ProviderSecretsDir holds one file per secret named in provider settings.
 	ProviderSecretsDir string `env:"PROVIDER_SECRETS_DIR"`
-	// SealKeysDir holds the keys that encrypt payloads in Redis, one per file. Empty: payloads are not encrypted.
+	// SealKeysDir holds the keys that encrypt payloads in Redis, one per file. If it is empty, payloads are not encrypted.
 	SealKeysDir string `env:"SEAL_KEYS_DIR" danger:": messages and one-time passwords are readable in Redis"`
-	// Secrets that sign deliveries. During a rotation: two, separated by a comma, the new one first.
+	// Secrets that sign deliveries. During a rotation there are two, separated by a comma, the new one first.
 	WebhookSecret  config.Secret `env:"WEBHOOK_SECRET"`
 	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`
 }
 
-// OutboxConfig holds the settings of the mailbox, which receives the messages of every channel without credentials.
+// OutboxConfig holds the settings of the mailbox, which receives the messages of all channels without credentials.
 type OutboxConfig struct {
 	Enabled      bool `env:"ENABLED" envDefault:"true"`
 	InProduction bool `env:"IN_PRODUCTION" envDefault:"false" danger:"true: messages go to a mailbox that anyone can read"`
@@ -142,7 +143,7 @@ func (c *Config) OutboxEnabled() bool {
 	return c.Outbox.Enabled && (!c.Telemetry.Production() || c.Outbox.InProduction)
 }
 
-// Validate refuses unknown values, and values that production does not allow.
+// Validate rejects unknown values, and values that are not allowed in production.
 func (c *Config) Validate() error {
 	production := c.Telemetry.Production()
 	return errors.Join(
@@ -160,8 +161,8 @@ func (c *Config) Validate() error {
 	)
 }
 
-// private returns the first host of TASKQUEUE_ALLOWED_HOSTS that is loopback or private and names no port; empty
-// without one.
+// private returns the first host in TASKQUEUE_ALLOWED_HOSTS that is loopback or private and has no port, or an empty
+// string.
 func (c *DeliveryConfig) private() string {
 	for _, host := range c.AllowedHosts {
 		if _, _, err := net.SplitHostPort(host); err == nil {
@@ -193,7 +194,7 @@ func oneOf[Word ~string](name string, word Word, known ...Word) error {
 	return fmt.Errorf("TASKQUEUE_%s is %q: use one of %q", name, word, known)
 }
 
-// Validate refuses invalid origins, networks, rates and secrets.
+// Validate rejects invalid origins, networks, rates and secrets.
 func (c *DeliveryConfig) Validate() error {
 	var problems []error
 	for _, text := range c.InternalOrigins {
@@ -243,7 +244,6 @@ func (c *DeliveryConfig) networks() ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// engine returns the engine's settings.
 func (c *Config) engine() engine.Settings {
 	s := engine.DefaultSettings()
 	s.LaneLimit, s.FlowLimit = c.Queue.LaneLimit, c.Queue.LabLimit

@@ -21,7 +21,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// volume returns the number of jobs for the crash loops.
+// volume returns the number of jobs in the crash tests.
 func volume() int {
 	if os.Getenv("LAB_LONG_TESTS") == "1" {
 		return 100_000
@@ -29,12 +29,12 @@ func volume() int {
 	return 5_000
 }
 
-// tally counts deliveries by job, and stores which callback jobs reported each.
+// tally is a receiver that counts deliveries by job, and stores which callback jobs reported each job.
 type tally struct {
 	*httptest.Server
-	mu    sync.Mutex // guards below
+	mu    sync.Mutex // guards the fields below
 	sends map[string]int
-	told  map[string]map[string]bool // parent → webhook-ids
+	told  map[string]map[string]bool // webhook-ids by parent job
 	last  time.Time
 	total atomic.Int64
 }
@@ -79,7 +79,7 @@ func (r *tally) distinct() (sent, told int) {
 	return len(r.sends), len(r.told)
 }
 
-// enqueueMany accepts n webhooks with a subscriber each, in batches.
+// enqueueMany enqueues n webhooks in batches, each with a subscriber.
 func (p *process) enqueueMany(r *tally, n int) []string {
 	p.t.Helper()
 	client, ctx := p.client()
@@ -99,7 +99,7 @@ func (p *process) enqueueMany(r *tally, n int) []string {
 	return ids
 }
 
-// leased returns the jobs that Redis has as running.
+// leased returns the jobs that are running according to Redis.
 func (p *process) leased() map[string]bool {
 	p.t.Helper()
 	client, set := p.redis.Client(), map[string]bool{}
@@ -152,7 +152,7 @@ func TestALoopOfKilledWorkersLosesNothingAndRepeatsOnlyWhatRan(t *testing.T) {
 	p.fsck()
 }
 
-// awaitIdle waits until no job waits or runs.
+// awaitIdle waits until no job is waiting or running.
 func (p *process) awaitIdle() {
 	p.t.Helper()
 	client := p.redis.Client()
@@ -162,7 +162,7 @@ func (p *process) awaitIdle() {
 	})
 }
 
-// fsck runs the operators' verb on the process's Redis.
+// fsck runs the command fsck on the process's Redis.
 func (p *process) fsck() {
 	p.t.Helper()
 	if text, err := p.verb("fsck", nil); err != nil {
@@ -189,7 +189,7 @@ func TestEveryIDAnsweredIsThereAfterRedisWasKilledAgainAndAgain(t *testing.T) {
 				}
 				answer, err := client.Schedule(ctx, in)
 				if err != nil {
-					continue // refused, so not acknowledged
+					continue // rejected, so not acknowledged
 				}
 				mu.Lock()
 				accepted = append(accepted, answer.GetJobIds()...)
@@ -222,7 +222,7 @@ func TestEveryIDAnsweredIsThereAfterRedisWasKilledAgainAndAgain(t *testing.T) {
 	p.fsck()
 }
 
-// pause makes Redis block every write until it is resumed.
+// pause makes Redis block all writes until it is resumed.
 func pause(t *testing.T, client *redis.Client) {
 	t.Helper()
 	if err := client.Do(t.Context(), "CLIENT", "PAUSE", "60000", "WRITE").Err(); err != nil {

@@ -23,7 +23,7 @@ import (
 const (
 	rowsEvery     = 15 * time.Second
 	databaseEvery = 5 * time.Second
-	firstRead     = 2 * time.Second // maximum wait for each first read at the start
+	firstRead     = 2 * time.Second // timeout of each first read at the start
 )
 
 // Migrate creates or updates the service's own tables.
@@ -35,7 +35,7 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	return service.Migrate(ctx, cfg.DB, service.Migration{Schemas: migrations.Schemas()}, log)
 }
 
-// openDatabase opens the database. No job needs it: without it the queue accepts and delivers.
+// openDatabase opens the database. Jobs do not need it: without it, the queue still accepts and delivers.
 func (b *builder) openDatabase() error {
 	if !b.cfg.DatabaseEnabled {
 		b.Log.Warn("the database is off: no archive, no consents, no dictionary mappings, no configured providers")
@@ -46,10 +46,10 @@ func (b *builder) openDatabase() error {
 	return err
 }
 
-// useDatabase adds the parts that need the database, and reads the settings that are rows.
+// useDatabase adds the parts that need the database, and reads the settings stored in it.
 func (b *builder) useDatabase() error {
 	if b.db == nil {
-		b.metrics.DatabaseUp(true) // a database that is switched off does not count as unavailable
+		b.metrics.DatabaseUp(true) // a database that is turned off does not count as unavailable
 		b.providers.Replace(context.Background(), nil)
 		return nil
 	}
@@ -69,7 +69,7 @@ func (b *builder) useDatabase() error {
 	return nil
 }
 
-// follow calls read once now, so that the first jobs see its result, and then every given interval.
+// follow calls read immediately, so that the first jobs use its result, and then at the given interval.
 func (b *builder) follow(what string, every time.Duration, read func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
 	defer cancel()
@@ -80,14 +80,14 @@ func (b *builder) follow(what string, every time.Duration, read func(context.Con
 	b.Every(what, every, read)
 }
 
-// watchDatabase keeps the database's gauge up to date and logs when the database becomes unavailable or available.
+// watchDatabase updates the database's gauge, and logs when the database becomes unavailable or available.
 func (b *builder) watchDatabase() {
 	b.Every("database probe", databaseEvery, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, firstRead)
 		defer cancel()
 		err := b.NoteSchema("database", b.db.Ready(ctx))
 		b.metrics.DatabaseUp(err == nil)
-		// Jobs are still accepted and delivered: the process stays ready.
+		// The process stays ready, because jobs are still accepted and delivered.
 		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) {
 			b.Health.Note("database", differs.Reason())
 		}

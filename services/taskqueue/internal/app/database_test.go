@@ -27,11 +27,11 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
-// wire forwards connections to the database, or closes them.
+// wire forwards connections to the database, or closes them to simulate an outage.
 type wire struct {
 	net.Listener
 	target string
-	mu     sync.Mutex // guards below
+	mu     sync.Mutex // guards the fields below
 	whole  bool
 	open   map[net.Conn]struct{}
 }
@@ -185,7 +185,7 @@ func TestKillsOfArchivingProcessesLoseAndDoubleNothing(t *testing.T) {
 	p := newProcess(t, append(env, "TASKQUEUE_OUTBOX_ENABLED=false")...)
 	p.ready()
 	const jobs = 3000
-	ids := p.enqueueMany(r, jobs) // each job has a callback, which is archived as well
+	ids := p.enqueueMany(r, jobs) // each job has a callback, which is archived too
 	for _, step := range []int{1, 1500, 3000} {
 		await.True(t, "archived jobs", func() bool { return rows(t, db, "SELECT COUNT(*) FROM tq_archive") >= step })
 		p.kill()
@@ -225,7 +225,8 @@ func TestRowsOfProvidersAreTakenWhileTheServiceRuns(t *testing.T) {
 	await.True(t, "the message at the provider", func() bool { return r.count() > 0 })
 }
 
-// A row without its secret affects no other channel. Once the secret exists, its own messages are sent as well.
+// TestARowWithoutItsSecretIsOutAloneUntilTheSecretComes checks that a provider row without its secret affects no other
+// channel, and that its messages are sent once the secret exists.
 func TestARowWithoutItsSecretIsOutAloneUntilTheSecretComes(t *testing.T) {
 	t.Parallel()
 	db, _, env := database(t)

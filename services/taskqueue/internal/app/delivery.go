@@ -23,7 +23,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Timeout of the shared rate counter, and how long it is skipped after a failure.
+// Timeout of the shared rate counter, and how long the counter is skipped after a failure.
 const (
 	ratePatience = 500 * time.Millisecond
 	rateRest     = 5 * time.Second
@@ -110,8 +110,8 @@ func (b *builder) openHandlers() error {
 	return nil
 }
 
-// openProviders makes the handlers of the channels that have providers. Every process that has the tables reads their
-// rows.
+// openProviders creates the handlers of the channels that have providers. Every process with access to the tables reads
+// the provider rows.
 func (b *builder) openProviders() {
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
@@ -130,7 +130,7 @@ func (b *builder) openProviders() {
 	}
 }
 
-// guarded returns a client for addresses that come from rows and tasks.
+// guarded returns an HTTP client for addresses from rows and tasks.
 func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 	client := netguard.New(cfg)
 	b.Close("provider connections", func(context.Context) error {
@@ -148,10 +148,10 @@ func (b *builder) serves(c job.Channel, taskType int) bool {
 	return b.handlers[c] != nil
 }
 
-// paused is the reason for not delivering while an operator pauses the channel.
+// paused is the reason for not delivering while an operator has paused the channel.
 const paused = "paused"
 
-// unserved returns why tasks are not delivered; empty when they are.
+// unserved returns why tasks are not delivered, or an empty string if they are.
 func (b *builder) unserved(c job.Channel, taskType int) string {
 	if b.pauses.Channel(c) {
 		return paused

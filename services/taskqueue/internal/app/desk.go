@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 )
 
-// desk holds the dependencies of the operators' commands, which run beside the services.
+// desk holds the dependencies of the operators' commands, which run beside the service.
 type desk struct {
 	environ []string
 	out     io.Writer
@@ -31,7 +31,7 @@ type desk struct {
 	operator *operate.Operator
 }
 
-// sign adds the flags that name the operator and the reason.
+// sign adds the flags for the operator's name and the reason.
 func (d *desk) sign(f *flag.FlagSet) {
 	who := "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -41,7 +41,7 @@ func (d *desk) sign(f *flag.FlagSet) {
 	f.StringVar(&d.order.Ticket, "ticket", "", "why, in one word such as INC-42, for the log")
 }
 
-// opened runs work with a connection to the queue, and to the archive if there is one.
+// opened runs work with a connection to the queue and, if there is one, to the archive.
 func (d *desk) opened(work func(context.Context, []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		cfg, err := Load(d.environ)
@@ -73,7 +73,7 @@ func (d *desk) opened(work func(context.Context, []string) error) func(context.C
 	}
 }
 
-// uncounted observes the queue in a process without metrics: it does nothing.
+// uncounted is an observer without metrics; it ignores all events.
 type uncounted struct{}
 
 func (uncounted) Archived(string, int) {}

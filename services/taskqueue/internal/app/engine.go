@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// bellBuffer is the number of wake-ups that a subscription buffers; one subscription serves all pumps.
+// bellBuffer is the number of wake-ups buffered by a subscription; all pumps share one subscription.
 const bellBuffer = 512
 
 func (b *builder) openEngine() error {
 	b.metrics = metrics.New(b.Registry)
 	settings, options := b.cfg.engine(), b.cfg.redis()
-	options.PoolSize = len(job.Channels())*job.Shards + 1 // every idle pump blocks one connection
+	options.PoolSize = len(job.Channels())*job.Shards + 1 // each idle pump occupies one connection
 	options.ReadBufferSize, options.WriteBufferSize = bellBuffer, bellBuffer
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })

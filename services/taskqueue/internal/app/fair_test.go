@@ -14,7 +14,7 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 )
 
-// These floods once delayed all other laboratories; here they are smaller.
+// Sizes of the floods. Floods of this kind once delayed all other laboratories; these are smaller.
 const (
 	floodLab, otherLab = 1, 2
 	fairP95            = 2 * time.Second

@@ -19,7 +19,7 @@ func keys(t testing.TB, client *redis.Client, name string) []string {
 	return list
 }
 
-// paused pauses a target, as an earlier process would have.
+// paused stores a pause of a target, as an earlier process would have.
 func paused(t testing.TB, client *redis.Client, target engine.Target) {
 	t.Helper()
 	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})

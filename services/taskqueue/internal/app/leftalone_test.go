@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// number returns the sum of all series of the processes' metrics that begin with a text.
+// number returns the sum over the processes' metrics series that begin with the given text.
 func number(list []*process, series string) (sum int) {
 	pattern := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\d+)$`)
 	for _, p := range list {
@@ -26,7 +26,8 @@ func number(list []*process, series string) (sum int) {
 	return sum
 }
 
-// The alert QueueDatabaseAway is for an unavailable database, not for one that is turned off.
+// TestADatabaseThatIsOffIsNotUnavailable checks that the metric of the alert QueueDatabaseAway does not report a
+// database that is turned off.
 func TestADatabaseThatIsOffIsNotUnavailable(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "TASKQUEUE_DB_ENABLED=false")
@@ -36,8 +37,8 @@ func TestADatabaseThatIsOffIsNotUnavailable(t *testing.T) {
 	}
 }
 
-// A receiver is down while two processes have three hundred jobs for it. Both pause it and no job is retried by itself.
-// When the receiver recovers, all jobs are delivered after one of them tried.
+// TestAReceiverThatIsDownIsLeftAloneByEveryProcess: a receiver is down while two processes have three hundred jobs for
+// it. Both must pause it instead of retrying each job. After it recovers, one job tests it, then all are delivered.
 func TestAReceiverThatIsDownIsLeftAloneByEveryProcess(t *testing.T) {
 	t.Parallel()
 	const jobs = 300

@@ -16,7 +16,8 @@ var sqlBlock = regexp.MustCompile("(?s)\n```sql\n(.*?)\n```\n")
 // secretFile matches a file of the providers' Secret.
 var secretFile = regexp.MustCompile(`--from-file=(\w+)=`)
 
-// The rows in the page about messages are valid with the secrets that its commands create.
+// TestTheRowsOfTheHandbookAreInForce checks that the provider rows in the handbook are valid with the secrets created
+// by its commands.
 func TestTheRowsOfTheHandbookAreInForce(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../../docs/messages.md")

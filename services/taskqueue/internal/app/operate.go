@@ -21,11 +21,11 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// ErrViolations makes fsck exit with 1.
+// ErrViolations makes the command fsck exit with 1.
 var ErrViolations = errors.New("the queue's data breaks its invariants")
 
-// Verbs returns the operators' commands. They work on the queue's Redis beside running services and write to out; log
-// records their changes. environ holds the settings.
+// Verbs returns the operators' commands. They work on the queue's Redis beside running services. They write to out and
+// log their changes to log. environ holds the settings.
 func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 	d := &desk{environ: environ, out: out, log: slog.New(slog.NewTextHandler(log, nil))}
 	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb(),

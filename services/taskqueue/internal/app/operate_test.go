@@ -16,14 +16,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
-// verb runs an operator's verb on the process's Redis, with flags as name=value.
+// verb runs an operator's command on the process's Redis, with flags as name=value.
 func (p *process) verb(name string, flags map[string]string, args ...string) (string, error) {
 	p.t.Helper()
 	text, _, err := p.loggedVerb(name, flags, args...)
 	return text, err
 }
 
-// loggedVerb runs a verb and also returns its log.
+// loggedVerb runs a command and also returns its log.
 func (p *process) loggedVerb(name string, flags map[string]string, args ...string) (text, logged string, err error) {
 	p.t.Helper()
 	var out, log bytes.Buffer

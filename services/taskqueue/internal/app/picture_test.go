@@ -16,7 +16,8 @@ var (
 	firstStops   = regexp.MustCompile(`─► (\w+) ──`)
 )
 
-// All packages, files and types in the picture of a job's way exist.
+// TestTheWayOfAJobInTheDesignNamesWhatThereIs checks that all packages, files and types in the diagram of a job's way
+// exist.
 func TestTheWayOfAJobInTheDesignNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	_, rest, _ := strings.Cut(documents.Read(t, "taskqueue.md"), "## The life of a claim\n")

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
 )
 
-// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: change README.md and the
-// golden file with it.
+// TestThePrintedSettingsAreTheDocumentedOnes fails if a variable or a default differs from the golden file. After a
+// change, update README.md and the golden file.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	cfg, err := app.Load([]string{"TASKQUEUE_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})

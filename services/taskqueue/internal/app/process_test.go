@@ -58,7 +58,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// process is a taskqueue process that can be killed and started again.
+// process is a taskqueue process that can be killed and restarted.
 type process struct {
 	t     testing.TB
 	redis *redistest.Server
@@ -163,7 +163,7 @@ func (p *process) client() (taskqueuev1.TaskQueueServiceClient, context.Context)
 // receiver stores requests and the time of the last one.
 type receiver struct {
 	*httptest.Server
-	mu     sync.Mutex // guards below
+	mu     sync.Mutex // guards the fields below
 	bodies []string
 	heads  []http.Header
 	last   time.Time

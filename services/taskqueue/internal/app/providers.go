@@ -21,10 +21,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 )
 
-// ErrProvidersOut makes the verb providers exit with 1.
+// ErrProvidersOut makes the command providers exit with 1.
 var ErrProvidersOut = errors.New("rows of tq_provider are out")
 
-// providersVerb checks the rows of tq_provider like the service does.
+// providersVerb checks the rows of tq_provider in the same way as the service.
 func (d *desk) providersVerb() cli.Verb {
 	return cli.Verb{
 		Name:    "providers",
@@ -95,7 +95,7 @@ func showProviders(to io.Writer, rows []route.RowState) error {
 	return nil
 }
 
-// rowsOf returns the rows for the queue's page.
+// rowsOf returns the provider rows for the queue's page.
 func rowsOf(set *route.Set) []operate.Provider {
 	list := []operate.Provider{}
 	for _, r := range set.Rows() {

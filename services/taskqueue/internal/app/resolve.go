@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
-// resolveVerb ends jobs of state unknown with the outcome that an operator confirmed at the provider.
+// resolveVerb ends jobs in state unknown with the outcome that an operator has confirmed with the provider.
 func (d *desk) resolveVerb() cli.Verb {
 	var sent, notSent bool
 	return cli.Verb{

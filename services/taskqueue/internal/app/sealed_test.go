@@ -29,7 +29,7 @@ func (p *process) stored() string {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		text, _ := client.Get(ctx, key).Result() // DUMP could compress it
+		text, _ := client.Get(ctx, key).Result() // DUMP might compress it
 		all.WriteString(key + dump + text)
 	}
 	return all.String()

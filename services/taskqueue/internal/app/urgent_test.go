@@ -21,8 +21,8 @@ import (
 
 func rawJSON(text string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(text)} }
 
-// TestACriticalPushGoesOutWhileACampaignFillsTheQuota schedules e-mails for the day after tomorrow until the
-// laboratory's are rejected. Its critical push is accepted and sent at once; the same push of another service is
+// TestACriticalPushGoesOutWhileACampaignFillsTheQuota schedules e-mails until the laboratory's quota rejects them. A
+// critical push of the laboratory must be accepted and sent at once; the same push from another service must be
 // rejected.
 func TestACriticalPushGoesOutWhileACampaignFillsTheQuota(t *testing.T) {
 	t.Parallel()

@@ -18,12 +18,12 @@ const (
 	tidyEvery    = 2 * time.Second
 	holdsEvery   = time.Second
 	clockEvery   = time.Second
-	pausesEvery  = time.Second // a claim knows the pauses of so long ago
+	pausesEvery  = time.Second // maximum age of the pauses that a claim uses
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )
 
-// work adds what delivers.
+// work adds the parts that deliver jobs.
 func (b *builder) work() {
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
@@ -53,7 +53,7 @@ func (b *builder) janitor() *janitor.Janitor {
 		Clock: b.Clock, RedisTime: b.redisTime, IDs: b.ids, Roll: random.Float64, Log: b.Log})
 }
 
-// pumps runs all pumps as one: at a stop their grace times run side by side.
+// pumps runs all pumps in one loop, so that their grace periods at shutdown overlap.
 func (b *builder) pumps(ctx context.Context) error {
 	var all sync.WaitGroup
 	for channel, handler := range b.handlers {
@@ -67,7 +67,7 @@ func (b *builder) pumps(ctx context.Context) error {
 	return nil
 }
 
-// places is how many jobs of a channel run in this process at the same time.
+// places returns how many jobs of a channel run in this process at the same time.
 func (b *builder) places(channel job.Channel) int {
 	switch channel {
 	case job.Webhook:

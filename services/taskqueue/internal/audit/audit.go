@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Queue is the part of the engine that the auditor needs.
+// Queue is the part of the engine used by the auditor.
 type Queue interface {
 	Lease() time.Duration
 	Sources(shard int) []engine.Source
@@ -29,33 +29,33 @@ type Observer interface {
 	Audited(checked int, found []Violation)
 }
 
-// Violation is one broken invariant.
+// Violation is one violated invariant.
 type Violation struct {
 	Rule   Rule
 	Shard  int
 	Source engine.Source
-	Text   string          // job id, or the text found in its place
+	Text   string          // job id, or the text found in place of one
 	Job    engine.Snapshot // without body and record; zero for Foreign
 }
 
 const (
 	sample = 500 // ids checked per round
-	shown  = 3   // violations per round that are logged
+	shown  = 3   // violations logged per round
 )
 
-// Auditor checks the invariants in rounds of about 500 ids. Several processes may run one each: each checks the shards
-// that it leads. RunOnce may not be called concurrently.
+// Auditor checks the invariants in rounds of about 500 ids. Several processes may each run one: each auditor checks the
+// shards that its process leads. RunOnce must not be called concurrently.
 type Auditor struct {
 	Queue    Queue
-	Leads    func(shard int) bool // reports whether this process leads a shard and so checks it
+	Leads    func(shard int) bool // reports whether this process leads a shard and has to check it
 	Observer Observer
 	Log      *slog.Logger
 
 	at place
 }
 
-// RunOnce checks the next ids, about 500. After the last shard it begins again with the first. Violations are counted,
-// and the first ones logged; they are not an error.
+// RunOnce checks about 500 further ids. After the last shard it continues with the first. Violations are counted and
+// the first ones logged; they are not returned as an error.
 func (a *Auditor) RunOnce(ctx context.Context) error {
 	checked := 0
 	var found []Violation
@@ -78,7 +78,7 @@ func (a *Auditor) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// place is the cursor of a scan over all sources of all shards.
+// place is the cursor of a scan over all sources on all shards.
 type place struct {
 	shard, source int
 	cursor        uint64
@@ -135,11 +135,11 @@ func checkReadyIndex(ctx context.Context, q Queue, shard int) ([]Violation, erro
 
 // Report is the outcome of a check of all jobs.
 type Report struct {
-	Checked    map[string]int // ids by source; an id in several sources counts in each
+	Checked    map[string]int // ids by source; an id in several sources is counted in each
 	Violations []Violation    // without duplicates
 }
 
-// Check checks every job. On a busy queue each job is read at one instant, but not all jobs at the same one.
+// Check checks every job. On a busy queue, each job is read atomically, but different jobs are read at different times.
 func Check(ctx context.Context, q Queue) (Report, error) {
 	all := Report{Checked: map[string]int{}}
 	for shard := range job.Shards {
@@ -178,8 +178,8 @@ func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
 	return r, nil
 }
 
-// Repair removes damaged jobs from the queue and returns how many: jobs with a body become dead letters, which
-// operators may revive. Jobs that changed since they were observed are skipped. A job may break two rules, so check
+// Repair removes damaged jobs from the queue and returns their number. Jobs with a body become dead letters, which
+// operators can retry. Jobs that changed since they were observed are skipped. A job may violate two rules, so check
 // again afterwards.
 func Repair(ctx context.Context, q Queue, clk clock.Clock, r Report) (int, error) {
 	repaired := 0

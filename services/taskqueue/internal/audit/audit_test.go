@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// fixture is a queue with helpers that damage it.
+// fixture is a queue with helpers that corrupt its data.
 type fixture struct {
 	t      *testing.T
 	queue  *engine.Redis
@@ -129,7 +129,7 @@ func TestAQueueInEveryStateIsSound(t *testing.T) {
 	}
 }
 
-// damage breaks every rule once and returns the expected violations.
+// damage violates every rule once and returns the expected violations.
 func (b *fixture) damage() map[audit.Rule][]string {
 	b.t.Helper()
 	ctx, do := b.t.Context(), b.client
@@ -245,7 +245,7 @@ func sorted(list []string) map[string]int {
 	return out
 }
 
-// watcher stores the counts of the auditor.
+// watcher is a fake observer that stores the auditor's counts.
 type watcher struct {
 	checked int
 	found   map[audit.Rule]int

@@ -1,5 +1,5 @@
-// Package consent validates and records WhatsApp consents, which are given per laboratory. A recipient without a
-// consent gets no messages.
+// Package consent validates and records WhatsApp consents, which are given per laboratory. Recipients without a consent
+// get no messages.
 package consent
 
 import (
@@ -19,20 +19,20 @@ const (
 	maxDetails = 64 << 10
 )
 
-// Update is one change of a consent as the caller sent it.
+// Update is a change of a consent as sent by the caller.
 type Update struct {
 	Type     string // opt_in, optin, opt_out or optout
 	CacheKey string
-	Details  []byte // raw JSON; empty: none
+	Details  []byte // raw JSON; empty if there is none
 }
 
-// Change is a validated update for the ledger; its details are a JSON object.
+// Change is a validated update for the ledger. Details are a JSON object.
 type Change struct {
 	Update
-	LabID         int64 // 0: an internal service that acts for none
+	LabID         int64 // 0: an internal service without a laboratory
 	Actor         string
 	AtMs          int64
-	RecipientHash []byte // SHA-256 of the international number; nil when the details have none
+	RecipientHash []byte // SHA-256 of the international number; nil if the details contain none
 	Category      string
 	Source        string
 	IP            string
@@ -49,20 +49,21 @@ type Ledger interface {
 	Record(ctx context.Context, c Change) error
 }
 
-// Recorder records changes of consents. Safe for concurrent use.
+// Recorder records changes of consents. It is safe for concurrent use.
 type Recorder struct {
 	ledger  Ledger
 	clock   clock.Clock
 	country int
 }
 
-// NewRecorder returns a Recorder. country is the calling code for numbers without one; 0: such numbers are not used.
+// NewRecorder returns a Recorder. country is the calling code for numbers without one; with 0, such numbers are
+// ignored.
 func NewRecorder(ledger Ledger, clk clock.Clock, country int) *Recorder {
 	return &Recorder{ledger: ledger, clock: clk, country: country}
 }
 
-// Update records a change. Repeating it after a lost response adds an equal line to the ledger and does not change the
-// state.
+// Update records a change. If it is repeated after a lost response, it adds an equal line to the ledger and does not
+// change the state.
 func (r *Recorder) Update(ctx context.Context, caller task.Caller, u Update) error {
 	if fields := check(u); len(fields) > 0 {
 		return apperr.InvalidFields(fields...)
@@ -101,7 +102,8 @@ func check(u Update) (fields []apperr.Field) {
 	return fields
 }
 
-// describe fills the fields that the details contain; missing ones and values of another type stay empty.
+// describe fills the fields contained in the details. Missing fields, and those with a value of another type, stay
+// empty.
 func (c *Change) describe(country int) {
 	var d map[string]json.RawMessage
 	if json.Unmarshal(c.Details, &d) != nil {

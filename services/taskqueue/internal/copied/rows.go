@@ -1,5 +1,5 @@
-// Package copied lets every process read settings stored as database rows, with a copy in Redis so that a start does
-// not depend on the database.
+// Package copied lets every process read settings that are stored as database rows. A copy in Redis makes the start of
+// a process independent of the database.
 package copied
 
 import (
@@ -9,26 +9,26 @@ import (
 	"fmt"
 )
 
-// Copies is a key-value store that all processes share.
+// Copies is a key-value store shared by all processes.
 type Copies interface {
 	// Get returns nil for a key that was never set.
 	Get(ctx context.Context, key string) ([]byte, error)
 	Set(ctx context.Context, key string, value []byte) error
 }
 
-// Rows keeps the rows of one table up to date in this process. The rows must not be secret.
+// Rows keeps the rows of one table up to date in this process. The rows must not contain secrets.
 type Rows[T any] struct {
-	Name   string // name of the rows in errors
+	Name   string // used in errors
 	Key    string // key of the copy
 	Copies Copies
 	Read   func(ctx context.Context) ([]T, error)
 	Use    func(rows []T) error // applies the current rows
 
-	isKnown bool // rows were applied before
+	isKnown bool // rows have been applied before
 }
 
-// RunOnce reads and applies the rows. When the database fails, the last rows stay in use; when this process has none
-// yet, it applies the copy, which has the last rows that any process read. Not for concurrent use.
+// RunOnce reads and applies the rows. If the database fails, the last rows stay in use; if this process has none yet,
+// it applies the copy, which holds the rows last read by any process. It is not safe for concurrent use.
 func (r *Rows[T]) RunOnce(ctx context.Context) error {
 	rows, err := r.Read(ctx)
 	if err == nil {

@@ -16,16 +16,16 @@ type turn struct {
 	take  int
 }
 
-// claimPlan divides one claim among the priorities and their flows.
+// claimPlan divides a claim among the priorities and their flows.
 type claimPlan struct {
 	lanes    [3][]*turn // flows with ready jobs, by priority
 	level    [3]int
-	most     map[job.Flow]int // jobs that each flow may still take
-	ordinary int              // jobs that all ordinary flows together may still take
+	most     map[job.Flow]int // number of jobs that each flow may still take
+	ordinary int              // number of jobs that all ordinary flows together may still take
 	left     int
 	after    [3]job.Flow
-	held     bool // flows at their limits have ready jobs
-	more     bool // flows below their limits have ready jobs
+	held     bool // some flows with ready jobs are at their limits
+	more     bool // some flows with ready jobs are below their limits
 }
 
 func (m *Model) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, error) {
@@ -136,7 +136,7 @@ func (p *claimPlan) available(waits map[job.Flow]int, most int) int {
 	return min(most, reserved+min(others, p.ordinary))
 }
 
-// turns returns the flows of a lane with ready jobs, beginning with the one to be served next.
+// turns returns the flows of a lane with ready jobs, starting with the one to serve next.
 func (m *Model) turns(lane job.Lane, q engine.ClaimRequest, now int64) []*turn {
 	flows := map[job.Flow]*turn{}
 	var list []*turn
@@ -174,7 +174,7 @@ func (m *Model) ready(lane job.Lane, shard int, now int64) []job.ID {
 	return ids
 }
 
-// divide first gives each priority its share, and the rest by level.
+// divide first gives each priority its share, then the rest by level.
 func (p *claimPlan) divide(before int, set engine.Settings) {
 	total := p.left
 	share := func(from, percent int) int { return (from+total)*percent/100 - from*percent/100 }
@@ -196,7 +196,7 @@ func (p *claimPlan) divide(before int, set engine.Settings) {
 	}
 }
 
-// give lets the flows of a lane take want jobs in turn, in parts as equal as possible.
+// give lets the flows of a lane take want jobs in turn, in parts that are as equal as possible.
 func (p *claimPlan) give(priority job.Priority, want int) {
 	want = min(want, p.left)
 	for progress := true; want > 0 && progress; {
@@ -216,7 +216,7 @@ func (p *claimPlan) give(priority job.Priority, want int) {
 	}
 }
 
-// leftOver records why a flow keeps ready jobs.
+// leftOver records why a flow still has ready jobs.
 func (p *claimPlan) leftOver(t *turn) {
 	switch {
 	case t.take == len(t.ready):
@@ -227,7 +227,7 @@ func (p *claimPlan) leftOver(t *turn) {
 	}
 }
 
-// nextDue returns the earliest due time in the future; -1: none.
+// nextDue returns the earliest due time in the future; -1 if there is none.
 func (m *Model) nextDue(q engine.ClaimRequest, now int64) int64 {
 	next := int64(-1)
 	for priority := job.Low; priority <= job.High; priority++ {

@@ -1,5 +1,5 @@
-// Package enginetest is an in-memory double of the engine: the same operations and errors on plain maps under one
-// mutex. It is the reference of the property test, and the engine of tests without Redis; nothing is durable.
+// Package enginetest is an in-memory fake of the engine, with the same operations and errors on maps under one mutex.
+// It is the reference in the property test, and the engine in tests without Redis. Nothing is durable.
 package enginetest
 
 import (
@@ -15,12 +15,12 @@ import (
 
 const modelPoll = 20 * time.Millisecond
 
-// Model is a queue in memory. Safe for concurrent use.
+// Model is a queue in memory. It is safe for concurrent use.
 type Model struct {
 	clock clock.Clock
 	set   engine.Settings
 
-	mu       sync.Mutex // guards everything below
+	mu       sync.Mutex // guards the fields below
 	lanes    map[job.Lane]map[job.ID]int64
 	leases   map[job.ID]int64
 	bodies   map[job.ID][]byte
@@ -44,10 +44,10 @@ type Model struct {
 
 	paused map[engine.Target]time.Time
 	held   map[job.Destination]engine.Held
-	parked map[engine.Group]map[job.ID]int64 // with the due time for which each job was parked
+	parked map[engine.Group]map[job.ID]int64 // parked jobs of each group, with the due time for which each was parked
 }
 
-// window names the job that others join, and the time at which the window is deleted.
+// window holds the job that further tasks join, and the time at which the window is deleted.
 type window struct {
 	id      job.ID
 	expires int64
@@ -118,7 +118,7 @@ func (m *Model) Enqueue(_ context.Context, b engine.Batch) (engine.Accepted, err
 	return engine.Accepted{IDs: slices.Clone(ids)}, nil
 }
 
-// ReserveKey does nothing: the double has all idempotency keys in one place.
+// ReserveKey does nothing, because the fake has all idempotency keys in one place.
 func (m *Model) ReserveKey(context.Context, int, string, string, time.Duration) error { return nil }
 
 func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
@@ -207,7 +207,7 @@ func (m *Model) LookupWindow(_ context.Context, _ int, key string) (job.ID, erro
 	return m.windowJob(key), nil
 }
 
-// windowJob returns the job of a window that has not expired; empty: none.
+// windowJob returns the job of an unexpired window; empty if there is none.
 func (m *Model) windowJob(key string) job.ID {
 	if w := m.windows[key]; w.expires > m.now() {
 		return w.id
@@ -215,14 +215,14 @@ func (m *Model) windowJob(key string) job.ID {
 	return ""
 }
 
-// leaveWindow deletes a window if it holds this job, so that no task joins the job any more.
+// leaveWindow deletes the window of this job, so that no further task joins the job.
 func (m *Model) leaveWindow(key string, id job.ID) {
 	if key != "" && m.windowJob(key) == id {
 		delete(m.windows, key)
 	}
 }
 
-// WaitBell waits at most 20 ms: the double has no wake-ups, its users poll.
+// WaitBell waits at most 20 ms, because the fake has no wake-ups and its users poll.
 func (m *Model) WaitBell(ctx context.Context, _ int, _ job.Channel, d time.Duration) error {
 	timer := time.NewTimer(min(d, modelPoll))
 	defer timer.Stop()

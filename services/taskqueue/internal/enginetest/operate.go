@@ -72,7 +72,7 @@ func (m *Model) Ahead(_ context.Context, shard int, l job.Lane, first time.Time,
 	return a, nil
 }
 
-// Pause stores the pause; only callers that read Paused are affected.
+// Pause stores the pause. It only affects callers that read Paused.
 func (m *Model) Pause(_ context.Context, t engine.Target, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +95,7 @@ func (m *Model) Paused(context.Context, int) (map[engine.Target]time.Time, error
 	return maps.Clone(m.paused), nil
 }
 
-// Memory returns 0, as for a Redis without a memory limit.
+// Memory returns 0, like a Redis without a memory limit.
 func (m *Model) Memory(context.Context) (float64, error) { return 0, nil }
 
 // FlowSizes returns exact numbers, not estimates.
@@ -120,7 +120,7 @@ func (m *Model) FlowSizes(_ context.Context, shard, least int) (map[job.Flow]int
 	return sizes, nil
 }
 
-// NoteFlowBytes stores sizes for FlowBytes, without an expiry.
+// NoteFlowBytes stores sizes for FlowBytes. They do not expire.
 func (m *Model) NoteFlowBytes(_ context.Context, sizes map[job.Flow]int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

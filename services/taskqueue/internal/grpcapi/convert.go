@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// jobIDs decodes a field with one id or a list of ids, or its alias; list reports which.
+// jobIDs decodes a field, or its alias, with one id or a list of ids. list reports whether it is a list.
 func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool, err error) {
 	raw := value.GetJson()
 	if len(raw) == 0 {
@@ -119,7 +119,7 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 	return list
 }
 
-// result returns the receiver's response, or null when there is none.
+// result returns the receiver's response, or null if there is none.
 func result(r *job.Record) *typev1.RawJSON {
 	if r.HTTPStatus == 0 && r.MessageID == "" {
 		return nil

@@ -32,7 +32,7 @@ func (s *Server) Schedule(ctx context.Context, in *taskqueuev1.ScheduleRequest) 
 	return &taskqueuev1.ScheduleResponse{Code: codeOK, JobIds: ids}, err
 }
 
-// Mapping accepts dictionary mappings, one job each.
+// Mapping accepts dictionary mappings, one job per mapping.
 func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*taskqueuev1.MappingResponse, error) {
 	r, err := s.request(ctx, in.GetLabId(), "")
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Server) request(ctx context.Context, lab int64, key string) (submit.Req
 	}, err
 }
 
-// written is implemented by both messages of a task. A null element is an empty task, which is rejected.
+// written is either message of a task. A null element is an empty task, which is rejected.
 type written interface {
 	GetTask() int32
 	GetTaskType() int32

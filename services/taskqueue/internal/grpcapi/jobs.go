@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Codes of the response body, as documented.
+// Codes in the response body, as documented.
 const (
 	codeOK       = 200
 	codeNotFound = 401
@@ -69,7 +69,7 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 	return out, nil
 }
 
-// CancelJob ends waiting jobs and asks running ones to stop.
+// CancelJob ends waiting jobs and requests running ones to stop.
 func (s *Server) CancelJob(
 	ctx context.Context, in *taskqueuev1.CancelJobRequest,
 ) (*taskqueuev1.CancelJobResponse, error) {
@@ -100,7 +100,7 @@ func (s *Server) CancelJob(
 	return out, nil
 }
 
-// RescheduleJob moves a job that did not run yet.
+// RescheduleJob moves a job that has not run yet.
 func (s *Server) RescheduleJob(
 	ctx context.Context, in *taskqueuev1.RescheduleJobRequest,
 ) (*taskqueuev1.RescheduleJobResponse, error) {
@@ -127,7 +127,7 @@ func (s *Server) RescheduleJob(
 	return &taskqueuev1.RescheduleJobResponse{Code: codeOK, JobId: id}, nil
 }
 
-// RetryTask revives failed jobs; they run after two minutes.
+// RetryTask retries failed jobs; they run after two minutes.
 func (s *Server) RetryTask(
 	ctx context.Context, in *taskqueuev1.RetryTaskRequest,
 ) (*taskqueuev1.RetryTaskResponse, error) {

@@ -52,12 +52,12 @@ func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T
 		channel := map[int32]job.Channel{1: job.SMS, 2: job.Email, 6: job.WhatsApp}[task.GetTask()]
 		a.enqueue(asUser(t, 12), with(channel.String()+"-of-12@lab.example"))
 		a.enqueue(asUser(t, 13), with("forged@else.example")) // a laboratory without rules
-		a.enqueue(asService(t), with("forged@else.example"))  // for no laboratory
-		a.enqueue(asUser(t, 12), with(""))                    // the default
+		a.enqueue(asService(t), with("forged@else.example"))  // without a laboratory
+		a.enqueue(asUser(t, 12), with(""))                    // the default sender
 	}
 }
 
-// verbs returns all calls that users make about jobs, mappings and consents.
+// verbs returns all calls about jobs, mappings and consents that users can make.
 func (a *site) verbs(id string) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"enqueue": func(ctx context.Context) error {
@@ -152,7 +152,8 @@ func asInstrument(t *testing.T, lab int64) context.Context {
 	return authn.NewContext(t.Context(), p)
 }
 
-// In TestAnInstrumentSendsWebhooksAndNothingToPeople one message anywhere in a request makes the whole request fail.
+// TestAnInstrumentSendsWebhooksAndNothingToPeople checks that a single message in an instrument's request makes the
+// whole request fail.
 func TestAnInstrumentSendsWebhooksAndNothingToPeople(t *testing.T) {
 	t.Parallel()
 	a := open(t, grpcapi.AccessAuthenticated)
@@ -173,8 +174,8 @@ func TestAnInstrumentSendsWebhooksAndNothingToPeople(t *testing.T) {
 	a.enqueue(asInstrument(t, 12), hook())
 }
 
-// TestOnlyServicesNameTopicsOfThePlatform prevents a login from sending a false critical result to the devices of
-// another laboratory.
+// TestOnlyServicesNameTopicsOfThePlatform checks that a login cannot use the platform's topics, with which it could
+// send a false critical result to the devices of another laboratory.
 func TestOnlyServicesNameTopicsOfThePlatform(t *testing.T) {
 	t.Parallel()
 	a := open(t, grpcapi.AccessAuthenticated)
@@ -190,7 +191,8 @@ func TestOnlyServicesNameTopicsOfThePlatform(t *testing.T) {
 	a.enqueue(asUser(t, 12), &taskqueuev1.Task{Task: 3, TaskType: 1, Data: raw(`{"topic":"news","title":"hi"}`)})
 }
 
-// Operators correct what an installation lacks: until then a service gets a temporary error, and a user the reason.
+// TestWhatAnInstallationLacksIsNoFaultOfAServicesTask checks that, if an installation lacks a setting or provider, a
+// service gets a temporary error and a user gets the reason.
 func TestWhatAnInstallationLacksIsNoFaultOfAServicesTask(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -23,10 +23,10 @@ type Consents interface {
 	Update(ctx context.Context, caller task.Caller, u consent.Update) error
 }
 
-// Unserved returns why tasks of a channel and a sub-type are not delivered here; empty when they are.
+// Unserved returns why tasks of a channel and a sub-type are not delivered here; empty if they are.
 type Unserved func(c job.Channel, taskType int) string
 
-// Access defines who may use the queue in addition to the services of the platform.
+// Access defines who may use the queue in addition to the platform's services.
 type Access string
 
 // Values of the setting TASKQUEUE_ACCESS.
@@ -36,21 +36,20 @@ const (
 	AccessOff           Access = "off"           // services only
 )
 
-// Server is the gRPC service lab.taskqueue.v1.
+// Server serves the gRPC service lab.taskqueue.v1.
 type Server struct {
 	taskqueuev1.UnimplementedTaskQueueServiceServer
 	Tasks    *submit.Acceptor
 	Jobs     *manage.Jobs
-	Consents Consents // nil: the queue runs without its database, and consents are rejected
+	Consents Consents // nil: there is no database, and consents are rejected
 	Access   Access
-	Send     string // permission that users need; empty: none
+	Send     string // permission required of users; empty: none
 	Unserved Unserved
-	// PausedLabs returns the laboratories whose tasks wait because an operator paused them.
+	// PausedLabs returns the laboratories whose tasks wait because an operator has paused them.
 	PausedLabs func() []int64
 }
 
-// AnonymousMethods returns the methods that need no credential under the given access: all that users may call, or
-// none.
+// AnonymousMethods returns the methods that need no credential with the given access: all methods for users, or none.
 func AnonymousMethods(a Access) []string {
 	if a != AccessOpen {
 		return nil
@@ -64,14 +63,14 @@ func AnonymousMethods(a Access) []string {
 	return names
 }
 
-// anonymousLab is the laboratory of callers without a credential. Its jobs are apart from those of laboratories
-// (positive) and of services without one (0).
+// anonymousLab is the laboratory of callers without a credential. It separates their jobs from those of laboratories
+// (positive) and of services without a laboratory (0).
 const anonymousLab = -1
 
 var errReferrer = apperr.New(apperr.Forbidden, "STAFF_ONLY",
 	"Messages and their jobs are for the staff of the laboratory and its doctors; ask the laboratory to send it")
 
-// userName returns the name of a person in jobs, keys and consents. Only lab users have the short form user:ID.
+// userName returns the name of a person for jobs, keys and consents. Only lab users have the short form user:ID.
 func userName(a authn.Actor) string {
 	if a.Kind == authn.ActorLabUser {
 		return fmt.Sprintf("user:%d", a.ID)
@@ -79,14 +78,14 @@ func userName(a authn.Actor) string {
 	return fmt.Sprintf("%s:%d", a.Kind, a.ID)
 }
 
-// refers reports whether the login only refers patients to the laboratory.
+// refers reports whether the login belongs to a person who only refers patients to the laboratory.
 func refers(p authn.Principal) bool {
 	_, referring := p.ReferringDoctor()
 	return referring || p.SessionType == authn.Organization || p.SessionType == authn.CollectionCenter
 }
 
 // caller returns the caller and its laboratory, or an error for logins that may not use the queue. Services may call
-// every method that their contracts list.
+// every method listed in their contracts.
 func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	p := authn.FromContext(ctx)
 	if p.Kind == authn.Service {

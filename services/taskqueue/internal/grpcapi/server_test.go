@@ -38,7 +38,7 @@ type site struct {
 	archive *shelf
 }
 
-// ledger stores the last change.
+// ledger is a fake that stores the last change.
 type ledger struct {
 	last consent.Change
 	err  error
@@ -70,7 +70,7 @@ func (targets) CheckPublic(raw string) error {
 
 func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 
-// uncounted is an observer without metrics.
+// uncounted is an observer that ignores all events.
 type uncounted struct{}
 
 func (uncounted) Enqueued(job.Lane) {}
@@ -81,7 +81,7 @@ func open(t *testing.T, access grpcapi.Access) *site {
 	return openFor(t, access, "")
 }
 
-// openFor returns a site that is open to users with a permission.
+// openFor returns a site open to users with a permission.
 func openFor(t *testing.T, access grpcapi.Access, permission string) *site {
 	t.Helper()
 	q := enginetest.New(clock.System{}, engine.DefaultSettings())
@@ -281,7 +281,7 @@ func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 func TestAccessSettings(t *testing.T) {
 	t.Parallel()
 	in := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}}
-	for access, want := range map[grpcapi.Access][3]string{ // results for anonymous callers, users, services
+	for access, want := range map[grpcapi.Access][3]string{ // results for anonymous callers, users and services
 		grpcapi.AccessAuthenticated: {"unauthenticated", "ok", "ok"}, grpcapi.AccessOpen: {"ok", "ok", "ok"}, grpcapi.AccessOff: {"forbidden", "forbidden", "ok"},
 	} {
 		a := open(t, access)

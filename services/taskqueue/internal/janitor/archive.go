@@ -13,13 +13,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Entry is one finished job for the archive.
+// Entry is a finished job to archive.
 type Entry struct {
 	ID     job.ID
 	Record job.Record
 }
 
-// Ends is the part of the engine that the archive needs.
+// Ends is the part of the engine used by the archive.
 type Ends interface {
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
@@ -39,26 +39,26 @@ type Archived interface {
 	Archived(outcome string, jobs int)
 }
 
-// Outcomes returns the outcomes of archiving one job: written, gone (it has no record, because the record expired or
-// the job was revived), refused (by the database).
+// Outcomes returns the outcomes of archiving a job: written, gone (without a record, because the record expired or the
+// job was retried by an operator), refused (by the database).
 func Outcomes() []string { return []string{"written", "gone", "refused"} }
 
 const (
 	endsPage   = 500
 	purgeEvery = 10 * time.Minute
-	// forgetAfter is how long Redis keeps a result that is already in the archive: most requests for a result come soon
-	// after the end.
+	// forgetAfter is how long Redis keeps a result that is already archived. Most requests for a result come soon after
+	// the end.
 	forgetAfter = time.Minute
-	// maxKept bounds the ids that this process keeps in memory until then.
+	// maxKept is the maximum number of archived ids that this process remembers until then.
 	maxKept = 100_000
 )
 
-// Archive moves finished jobs from Redis into the store: it reads a page, writes it, and removes what it read from the
+// Archive moves finished jobs from Redis into the store: it reads a page, writes it, and removes the page from the
 // archive queue. A crash between two steps repeats the write, which replaces a job only by a newer end, so that no end
 // is lost or stored twice. While the store is unavailable, jobs stay in the archive queue for as long as their records
-// are kept; once too many of them wait, the engine claims no ordinary jobs. Results are deleted from Redis a minute
-// after they were archived; when this process dies in that minute, they expire with their hour. RunOnce may not be
-// called concurrently.
+// are kept; if too many of them wait, the engine claims no ordinary jobs. Results are deleted from Redis a minute after
+// they were archived, or expire after an hour if this process dies in that minute. RunOnce must not be called
+// concurrently.
 type Archive struct {
 	Queue    Ends
 	Store    Store
@@ -72,13 +72,13 @@ type Archive struct {
 	ids    int       // number of ids in kept
 }
 
-// written is the results of one page that are in the archive since at.
+// written holds the ids of a page, and the time at which it was archived.
 type written struct {
 	at  time.Time
 	ids []job.ID
 }
 
-// RunOnce archives all finished jobs of the shards that the caller leads. The leader of shard 0 also purges the store
+// RunOnce archives all finished jobs on the shards that the caller leads. The leader of shard 0 also purges the store
 // from time to time.
 func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error {
 	err := eachShard(func(shard int) error {
@@ -97,8 +97,7 @@ func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error
 	return err
 }
 
-// forget deletes results from Redis that were archived at least forgetAfter ago, and earlier ones when there are too
-// many.
+// forget deletes results from Redis that were archived at least forgetAfter ago, or earlier if there are too many.
 func (a *Archive) forget(ctx context.Context) error {
 	for len(a.kept) > 0 && (a.ids > maxKept || a.Clock.Now().Sub(a.kept[0].at) >= forgetAfter) {
 		if err := a.Queue.ForgetResults(ctx, a.kept[0].ids); err != nil {
@@ -132,14 +131,14 @@ func (a *Archive) move(ctx context.Context, shard int) (int, error) {
 	return len(ends.IDs), nil
 }
 
-// Keep archives jobs with their current records. Jobs without a record are skipped: they were revived, or their record
-// expired. A page of only such jobs needs no database.
+// Keep archives jobs with their current records. Jobs without a record are skipped: an operator retried them, or their
+// record expired. A page with only such jobs needs no database.
 func (a *Archive) Keep(ctx context.Context, ids []job.ID) error {
 	_, err := a.keep(ctx, ids)
 	return err
 }
 
-// keep archives jobs and returns those whose results Redis need not keep. Dead letters are not among them, because
+// keep archives jobs and returns those whose results may be deleted from Redis. Dead letters are excluded, because
 // /retryTask/ needs their bodies.
 func (a *Archive) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
 	ended, err := a.Queue.HowEnded(ctx, ids)

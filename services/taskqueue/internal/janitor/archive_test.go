@@ -17,7 +17,7 @@ import (
 
 var errDied = errors.New("the process died here")
 
-// shelf is an archive that fails at a selected call, before or after it wrote.
+// shelf is an archive that fails in a given call, before or after writing.
 type shelf struct {
 	rows   map[job.ID]job.Record
 	writes int
@@ -44,7 +44,7 @@ func (s *shelf) Write(_ context.Context, list []janitor.Entry) ([]job.ID, error)
 func (s *shelf) Purge(context.Context, time.Time) (int64, error) { return 0, nil }
 func (s *shelf) PurgeBatch() int64                               { return 10 }
 
-// queue is an engine that fails before or after it removes jobs from the archive queue.
+// queue is an engine that fails before or after removing jobs from the archive queue.
 type queue struct {
 	*enginetest.Model
 	trims int
@@ -98,7 +98,7 @@ func end(t *testing.T, q *enginetest.Model, ids *job.Generator, n int) map[job.I
 	return all
 }
 
-// every reports that this process leads all shards.
+// every returns true, for a process that leads all shards.
 func every(int) bool { return true }
 
 func openEnds(t *testing.T) (*enginetest.Model, *job.Generator) {
@@ -116,7 +116,7 @@ func TestACrashAtAnyStepLosesAndDoublesNothing(t *testing.T) {
 	flaky := &queue{Model: q, fail: map[int]bool{1: true, -3: true}}
 	seen := archived{}
 	rounds := 0
-	for ; rounds < 20; rounds++ { // each error is a process that died; the next round is its successor
+	for ; rounds < 20; rounds++ { // each error stands for a process that died; the next round is its successor
 		a := &janitor.Archive{Queue: flaky, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour}
 		if err := a.RunOnce(t.Context(), every); err == nil {
 			break

@@ -18,7 +18,7 @@ import (
 
 var errAway = errors.New("the database is unavailable")
 
-// switched is an archive that can be unavailable and counts how often it got each job.
+// switched is an archive that can be unavailable. It counts how often it received each job.
 type switched struct {
 	away  bool
 	taken map[job.ID]int
@@ -87,7 +87,7 @@ func (p *press) run() {
 	}
 }
 
-// endedBytes returns the bytes of finished jobs in Redis: the archive queue and the results.
+// endedBytes returns the bytes of finished jobs in Redis: archive queue and results.
 func endedBytes(t *testing.T, client *redis.Client) (total int64) {
 	t.Helper()
 	keys := append(client.Keys(t.Context(), "tq:{00}:r:*").Val(), "tq:{00}:ar")

@@ -1,6 +1,6 @@
 // Package janitor does the maintenance of the queue: it reaps expired leases, archives finished jobs, trims dead
-// letters that are too old or too many, releases parked jobs, and measures how many bytes wait. Any number of processes
-// may run it: each shard has one leader at a time, and every step compares what it observed before it writes.
+// letters that are too old or too many, releases parked jobs, and measures the bytes of waiting jobs. It may run in any
+// number of processes: each shard has one leader at a time, and every write compares the state with what was read.
 package janitor
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Queue is the part of the engine that the janitor needs.
+// Queue is the part of the engine used by the janitor.
 type Queue interface {
 	Lead(ctx context.Context, shard int, owner string, d time.Duration) (fence int64, err error)
 	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
@@ -47,42 +47,42 @@ type Weigher interface {
 type Config struct {
 	Every        time.Duration // time between two checks of the leases, jittered by ±25 %
 	KeepDead     time.Duration
-	MaxDead      int64 // dead letters of all shards together
-	MaxDeadBytes int64 // bytes of dead letters of all shards together
+	MaxDead      int64 // maximum number of dead letters on all shards together
+	MaxDeadBytes int64 // maximum bytes of dead letters on all shards together
 	Resend       bool  // interrupted paid sends are repeated; false: their jobs end as unknown
 }
 
-// Deps are the services that the janitor uses.
+// Deps are the dependencies of the janitor.
 type Deps struct {
 	Queue     Queue
 	Archive   *Archive // nil: finished jobs are not archived
 	Weigher   Weigher  // nil: waiting bytes are not measured
 	Observer  Observer
 	Clock     clock.Clock
-	RedisTime clock.Clock // clock for the times stored in jobs
+	RedisTime clock.Clock // clock for times stored in jobs
 	IDs       *job.Generator
-	Roll      func() float64 // random number in [0,1)
+	Roll      func() float64 // returns a random number in [0,1)
 	Log       *slog.Logger
 }
 
 const (
 	page = 250
-	// lead is the duration of the leadership of a shard. It is much shorter than the lease of a job, so that the reaping
-	// of a janitor's leases is not delayed when it died with its workers.
+	// lead is the duration of the leadership of a shard. It is much shorter than a job's lease, so that leases are reaped
+	// in time if a janitor dies together with its workers.
 	lead = 5 * time.Second
 	// weighEvery is how often the bytes of waiting jobs and of dead letters are estimated.
 	weighEvery = 5 * time.Second
 )
 
-// Janitor runs the maintenance in three loops, so that a slow database does not delay expired leases: Run, Wake and
-// Tidy.
+// Janitor runs the maintenance in three loops (Run, Wake and Tidy), so that a slow database does not delay the reaping
+// of leases.
 type Janitor struct {
 	Deps
 	cfg     Config
-	name    string // unique among all janitors of the queue
+	name    string // unique among the janitors of the queue
 	leads   [job.Shards]atomic.Bool
 	weighed time.Time
-	dead    int64 // dead letters of all shards at the last estimate
+	dead    int64 // dead letters on all shards at the last estimate
 	waker   waker
 }
 
@@ -96,8 +96,8 @@ func (j *Janitor) Run(ctx context.Context) error {
 	return lifecycle.Repeat(ctx, pause, j.Log, "reaper", j.Reap)
 }
 
-// Leads reports whether this janitor led a shard when it last checked. Work on a shard whose leadership it lost
-// meanwhile is done twice at most, never wrongly.
+// Leads reports whether this janitor led a shard at its last check. If it has lost the leadership since, work is done
+// at most twice, but never incorrectly.
 func (j *Janitor) Leads(shard int) bool { return j.leads[shard].Load() }
 
 // Reap ends all expired leases on the shards that this janitor leads.
@@ -145,8 +145,8 @@ func (j *Janitor) Tidy(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// eachShard calls do for each shard in turn and joins the errors. An unresponsive shard delays the others by one call
-// at most.
+// eachShard calls do for each shard in turn and joins the errors. An unresponsive shard delays the others by at most
+// one call.
 func eachShard(do func(shard int) error) error {
 	var problems []error
 	for shard := range job.Shards {

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// reap ends the expired leases of a channel, page by page. It renews the leadership before each further page.
+// reap ends the expired leases of a channel page by page. It renews the leadership before each further page.
 func (j *Janitor) reap(ctx context.Context, shard int, c job.Channel, fence int64) error {
 	for fence != 0 {
 		expired, err := j.Queue.Expired(ctx, shard, c, page)

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// manual is a clock that only the test moves.
+// manual is a clock set by the test.
 type manual struct {
 	mu sync.Mutex // guards at
 	at time.Time
@@ -111,7 +111,7 @@ func (w *world) place(id job.ID) engine.Place {
 	return s[0].Place
 }
 
-// record returns the record of a finished job; nil: it has not finished.
+// record returns the record of a finished job; nil if it has not finished.
 func (w *world) record(id job.ID) *job.Record {
 	w.t.Helper()
 	s, err := w.queue.Info(w.t.Context(), []job.ID{id})
@@ -133,7 +133,7 @@ func TestAJobThatKillsItsProcessAtOnceIsPoisonedAtTheFourthCrash(t *testing.T) {
 	w := open(t)
 	id, _ := w.claimed()
 	for crash := 1; crash <= 4; crash++ {
-		w.clock.add(16 * time.Second) // the lease expires, because the process died before it could renew it
+		w.clock.add(16 * time.Second) // the lease expires, because the process died before renewing it
 		w.reap(janitor.Config{KeepDead: time.Hour, MaxDead: 10, MaxDeadBytes: 1 << 20}, nil)
 		if r := w.record(id); (r != nil) != (crash == 4) || (r != nil && (r.State != job.Failed || r.Reason != "poisoned")) {
 			t.Errorf("crash %d: record %+v", crash, r)

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// sharded is an engine whose first shard does not respond; all jobs are on the second one.
+// sharded is an engine whose first shard does not respond. All jobs are on the second one.
 type sharded struct{ *enginetest.Model }
 
 func (s sharded) OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error) {

@@ -8,10 +8,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// maxPages bounds how many pages of dead letters one pass trims; the next pass continues.
+// maxPages is the maximum number of pages of dead letters trimmed per pass. The next pass continues.
 const maxPages = 200
 
-// trimOld trims the dead letters of a shard that are too old.
+// trimOld trims dead letters of a shard that are too old.
 func (j *Janitor) trimOld(ctx context.Context, shard int) error {
 	old := engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows,
 		Until: j.RedisTime.Now().Add(-j.cfg.KeepDead).UnixMilli()}
@@ -27,11 +27,11 @@ func (j *Janitor) trimOld(ctx context.Context, shard int) error {
 	}
 }
 
-// parts holds the dead letters of each flow by shard.
+// parts holds the number and bytes of each flow's dead letters by shard.
 type parts [job.Shards]map[job.Flow]engine.Part
 
-// trimSurplus trims dead letters while there are too many, or too many bytes of them. It takes the oldest of the flow
-// with the largest part, so that one laboratory cannot push out what another one may still want to retry.
+// trimSurplus trims dead letters while there are too many of them or too many bytes. It takes the oldest from the flow
+// with the largest part, so that one laboratory cannot displace dead letters that another one may want to retry.
 func (j *Janitor) trimSurplus(ctx context.Context) error {
 	var held parts
 	j.dead = 0
@@ -66,8 +66,8 @@ func (j *Janitor) trimSurplus(ctx context.Context) error {
 	return nil
 }
 
-// largest returns the flow with the largest part, by number while there are too many dead letters, else by bytes, and
-// how many of its dead letters to trim; 0 when the limits are met.
+// largest returns the flow with the largest part and how many of its dead letters to trim; 0 if the limits are met.
+// Parts are compared by number if there are too many dead letters, otherwise by bytes.
 func (j *Janitor) largest(held parts) (flow job.Flow, over int64) {
 	flows := map[job.Flow]engine.Part{}
 	var sum engine.Part
@@ -103,7 +103,7 @@ func (x *parts) most(flow job.Flow) (shard int) {
 	return shard
 }
 
-// forget archives dead letters and removes them from Redis. While the archive is unavailable it removes none, until
+// forget archives dead letters and removes them from Redis. While the archive is unavailable, none are removed until
 // there are more than twice the limit.
 func (j *Janitor) forget(ctx context.Context, shard int, list []engine.Member) (int64, error) {
 	if j.Archive != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// die runs a job of a laboratory that fails permanently.
+// die runs a laboratory's job that fails permanently.
 func (w *world) die(lab int64, size, shard int) job.ID {
 	w.t.Helper()
 	id := w.ids.Next(shard, job.Lane{Channel: job.SMS, Priority: job.High})
@@ -40,8 +40,8 @@ func (w *world) kept(ids []job.ID) (n int) {
 	return n
 }
 
-// A laboratory with a broken receiver has thousands of dead letters; the few of another laboratory are kept, although
-// they are older.
+// TestNobodyPushesOutWhatAnotherLaboratoryMayRetry: a laboratory with a broken receiver has thousands of dead letters.
+// The few of another laboratory must be kept, although they are older.
 func TestNobodyPushesOutWhatAnotherLaboratoryMayRetry(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -17,12 +17,12 @@ import (
 const WakeEvery = 250 * time.Millisecond
 
 const (
-	// wakePage is the maximum number of jobs of a group released per pass once their destination recovers, about a
-	// thousand a second overall.
+	// wakePage is the maximum number of jobs of a group released per pass after their destination has recovered: about a
+	// thousand per second overall.
 	wakePage = 250
-	// forgetHeld is how long a pause is kept after its end when no delivery tried the destination. Together with the
-	// longest pause it is shorter than the ten minutes of the alert QueueProviderPaused: a provider without traffic at
-	// night is not reported as one that does not respond.
+	// forgetHeld is how long a pause is kept after its end if no delivery tested the destination. Together with the
+	// longest pause it is shorter than the ten minutes of the alert QueueProviderPaused, so that a provider without
+	// traffic at night is not reported as unresponsive.
 	forgetHeld = 5 * time.Minute
 )
 
@@ -32,7 +32,7 @@ type parked struct {
 	shard int
 }
 
-// waker is the state that a pass over the parked jobs leaves to the next one.
+// waker is the state passed from one pass over the parked jobs to the next.
 type waker struct {
 	looked  time.Time
 	held    map[job.Destination]engine.Held
@@ -40,8 +40,8 @@ type waker struct {
 	turn    int
 }
 
-// Wake releases parked jobs: all of a destination whose pause ended, one where it may be tried again, and as many as a
-// rate limit allows. The leader of shard 0 does this for all shards. Jobs that are not released become due when their
+// Wake releases parked jobs: all for a destination whose pause ended, one for a destination that may be tested again,
+// and as many as a rate limit allows. The leader of shard 0 does this for all shards. Other jobs become due when their
 // delay ends.
 func (j *Janitor) Wake(ctx context.Context) error {
 	if !j.Leads(0) {
@@ -84,8 +84,8 @@ func (j *Janitor) Wake(ctx context.Context) error {
 	return errors.Join(problems, j.forgetHolds(ctx, holds))
 }
 
-// allowed returns how many jobs for a destination may be released: all when nothing that they wait for is paused, or
-// when one of these pauses ended since the last pass; else one for each paused destination that may be tried.
+// allowed returns how many jobs for a destination may be released: all if nothing they wait for is paused, or if one of
+// these pauses has ended since the last pass; otherwise one per paused destination that may be tested.
 func allowed(to job.Destination, now engine.Holds, before map[job.Destination]engine.Held) int {
 	held, tries := 0, 0
 	for d, one := range now.Held {
@@ -107,9 +107,9 @@ func allowed(to job.Destination, now engine.Holds, before map[job.Destination]en
 	return tries
 }
 
-// wake releases up to most jobs of the groups, reserved flows first and the others in turn.
+// wake releases up to most jobs of the groups: reserved flows first, then the others in turn.
 func (j *Janitor) wake(ctx context.Context, groups []parked, most int) (went int, err error) {
-	slices.SortFunc(groups, func(a, b parked) int { // the reserved flows have the lower numbers
+	slices.SortFunc(groups, func(a, b parked) int { // reserved flows have lower numbers
 		return cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.shard, b.shard))
 	})
 	first := slices.IndexFunc(groups, func(g parked) bool { return !g.Flow.Reserved() })
@@ -126,7 +126,7 @@ func (j *Janitor) wake(ctx context.Context, groups []parked, most int) (went int
 	return went, err
 }
 
-// forgetHolds deletes the pauses of destinations that no delivery tried for some time after their end.
+// forgetHolds deletes pauses that ended some time ago without a delivery that tested the destination.
 func (j *Janitor) forgetHolds(ctx context.Context, h engine.Holds) error {
 	var problems error
 	for to, one := range h.Held {

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// A provider that failed and has no more traffic in the evening is not unavailable: its pause is deleted before the
-// alert QueueProviderPaused would fire after ten minutes.
+// TestAMarkThatNoOneTriesIsGoneBeforeItsAlert: a provider failed and has no more traffic in the evening. Its pause must
+// be deleted within ten minutes, before the alert QueueProviderPaused would fire.
 func TestAMarkThatNoOneTriesIsGoneBeforeItsAlert(t *testing.T) {
 	t.Parallel()
 	const to, alertAfter = job.Destination("via:sms first"), 10 * time.Minute
@@ -20,7 +20,7 @@ func TestAMarkThatNoOneTriesIsGoneBeforeItsAlert(t *testing.T) {
 			w := open(t)
 			j := janitor.New(janitor.Config{}, janitor.Deps{Queue: w.queue, Observer: w.seen, Clock: w.clock, RedisTime: w.clock,
 				IDs: w.ids, Roll: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler)})
-			if err := j.Reap(t.Context()); err != nil { // makes it the leader
+			if err := j.Reap(t.Context()); err != nil { // makes this janitor the leader
 				t.Fatal(err)
 			}
 			for failed := time.Duration(0); failed <= failing; failed += time.Minute {

@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// DefaultRetry is the number of retries of a task that sets none; MaxRetry is the documented limit; CallbackRetry is
+// DefaultRetry is the number of retries of a task without a setting. MaxRetry is the documented limit. CallbackRetry is
 // the number of retries of a callback.
 const (
 	DefaultRetry  = 3
@@ -21,9 +21,9 @@ const (
 
 var callbackDelays = [CallbackRetry]time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute}
 
-// Backoff returns the delay before the next attempt after failed attempts (1 or more) of a job of channel c. roll is a
-// random number in [0,1) and spreads the delay by ±20 %. A receiver's Retry-After is honoured within [delay, 2×delay]
-// of the unspread delay.
+// Backoff returns the delay before the next attempt of a job of channel c after failed attempts (at least 1). roll is a
+// random number in [0,1) that spreads the delay by ±20 %. A receiver's Retry-After is respected from once to twice the
+// unspread delay.
 func Backoff(c Channel, failed int, roll float64, retryAfter time.Duration) time.Duration {
 	base := taskDelay(failed)
 	if c == Callback {
@@ -44,7 +44,7 @@ const (
 )
 
 // RecoveryPatience returns how long after its due time a job of channel c may still be postponed for a receiver that
-// fails repeatedly; failed is the number of the job's failed attempts. Afterwards each pause counts as an attempt, so
+// fails repeatedly. failed is the number of the job's failed attempts. Afterwards each pause counts as an attempt, so
 // that the job ends.
 func RecoveryPatience(c Channel, failed int) time.Duration {
 	patience := taskPatience
@@ -66,8 +66,8 @@ func taskDelay(failed int) time.Duration {
 	return min(d, maxDelay)
 }
 
-// Upper bounds of an attempt. The first is the longest webhook timeout plus a margin. The second is the longest session
-// with a mail server, plus the ten minutes that it may take to accept the complete message.
+// Maximum durations of an attempt: the longest webhook timeout with a margin; the longest session with a mail server,
+// plus the ten minutes that it may take to accept the complete message.
 const (
 	longestRun     = 330 * time.Second
 	longestMailRun = 16 * time.Minute

@@ -7,12 +7,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Body is everything needed to run a job; it is stored until the job has finished.
-// Data and Headers hold the caller's JSON byte for byte.
+// Body contains everything needed to run a job. It is stored until the job has finished. Data and Headers are the
+// caller's JSON, byte for byte.
 type Body struct {
 	Task        int
 	TaskType    int
-	LabID       int64  // laboratory of the enqueuer; 0: an internal service without one
+	LabID       int64  // laboratory of the enqueuer; 0: an internal service without a laboratory
 	Caller      string // principal that enqueued the task: "user:77" or "service:rerun"
 	Internal    bool   // enqueued by a service: internal origins are allowed
 	Data        []byte
@@ -27,23 +27,23 @@ type Body struct {
 	StartedMs   int64 // start of the first attempt
 	Attempts    int   // finished attempts
 	LastError   string
-	LastReason  string // reason code that belongs to LastError
+	LastReason  string // reason code of LastError
 	History     []Attempt
-	Nonce       int    // number of revivals by /retryTask/
+	Nonce       int    // number of retries by /retryTask/
 	Traceparent string // W3C trace context of the enqueuing request
 	WindowKey   string
 	Target      string // callbacks: the URL to call
 	Parent      ID     // callbacks: the job whose result is reported
-	ExpiresMs   int64  // the job is not run after this time; 0: it always is
+	ExpiresMs   int64  // the job is not run after this time; 0: no limit
 	Flow        Flow   // see Flow
-	Sealed      []byte // Data and Headers, encrypted by package seal; these are then empty
-	CallbackTo  string // the callback_url of sealed Data
+	Sealed      []byte // Data and Headers, encrypted by package seal; they are then empty
+	CallbackTo  string // callback_url in the sealed Data
 	RequestID   string // id of the request that enqueued the task
-	PatientMs   int64  // retried until this long after its due time, because of an earlier failure
-	Progress    []byte // state of each part of a message, by package progress; without personal data, and so never sealed
+	PatientMs   int64  // an earlier failure extends retries to this long after the due time
+	Progress    []byte // state of each part of a message, see package progress; no personal data, never sealed
 }
 
-// Attempt is one past execution, shown in /jobInfo/.
+// Attempt is a past execution, as shown in /jobInfo/.
 type Attempt struct {
 	StartedMs  int64
 	EndedMs    int64
@@ -52,17 +52,17 @@ type Attempt struct {
 	Reason     string // reason code for programs
 }
 
-// historyLimit bounds the stored attempts. A task has at most eleven; a manual retry restarts the list.
+// historyLimit is the maximum number of stored attempts. A task has at most eleven; a manual retry restarts the list.
 const historyLimit = 12
 
-// AppendHistory adds a to the attempts, keeping the newest.
+// AppendHistory adds an attempt and keeps the newest ones.
 func AppendHistory(h []Attempt, a Attempt) []Attempt {
 	h = append(slices.Clone(h), a)
 	return h[max(0, len(h)-historyLimit):]
 }
 
-// usual is the initial size of the buffer for a stored job, beyond its long texts. A longer job makes the buffer grow
-// once.
+// usual is the initial size of the buffer for a stored job, in addition to its long texts. For a longer job, the buffer
+// grows once.
 const usual = 192
 
 // Encode appends the stored form of b to dst.
@@ -70,7 +70,7 @@ func (b *Body) Encode(dst []byte) []byte {
 	return encode(slices.Grow(dst, usual+len(b.Data)+len(b.Headers)+len(b.Sealed)), b)
 }
 
-// DecodeBody reads a stored body. The result shares raw's memory.
+// DecodeBody decodes a stored body. The result shares memory with raw.
 func DecodeBody(raw []byte) (*Body, error) {
 	b := &Body{}
 	if err := decode(raw, b); err != nil {

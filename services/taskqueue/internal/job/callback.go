@@ -20,14 +20,14 @@ type Payload struct {
 	FinishedAt string         `json:"finished_at"`
 }
 
-// PayloadResult is what the last attempt returned.
+// PayloadResult is the result of the last attempt.
 type PayloadResult struct {
 	HTTPStatus int    `json:"http_status,omitempty"`
 	MessageID  string `json:"message_id,omitempty"`
 }
 
-// CallbackURLs returns the receivers of the callbacks of a job that ended in state: subscribers of every result, the
-// handler of that result, and the callback_url of the task's data. A callback job has none, so callbacks never cause
+// CallbackURLs returns the receivers of the callbacks of a job that ended in state: the subscribers of all results, the
+// handler for this result, and the callback_url in the task's data. A callback job has none, so callbacks never cause
 // callbacks.
 func CallbackURLs(lane Lane, b *Body, state State) []string {
 	if lane.Channel == Callback || !state.Terminal() {
@@ -52,13 +52,13 @@ func appendURL(urls []string, url string) []string {
 	return append(urls, url)
 }
 
-// DataCallback returns the callback_url of a task's data. In the data of a webhook it counts only beside "callback": 1.
+// DataCallback returns the callback_url in a task's data. For a webhook, it is used only with "callback": 1.
 func DataCallback(c Channel, data []byte) string {
 	var d struct {
 		Callback    json.RawMessage `json:"callback"`
 		CallbackURL string          `json:"callback_url"`
 	}
-	if !bytes.Contains(data, []byte("callback_url")) { // skip parsing for the majority, which has none
+	if !bytes.Contains(data, []byte("callback_url")) { // skip parsing for most tasks, which have none
 		return ""
 	}
 	if json.Unmarshal(data, &d) != nil || (c == Webhook && !Flag(d.Callback)) {
@@ -67,7 +67,7 @@ func DataCallback(c Channel, data []byte) string {
 	return d.CallbackURL
 }
 
-// Flag reports whether a flag is set, in any of its accepted forms; everything else is false.
+// Flag reports whether a flag is set in any of its accepted forms. Any other value is false.
 func Flag(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "1", "true", `"1"`, `"true"`, `"True"`:
@@ -76,9 +76,9 @@ func Flag(raw json.RawMessage) bool {
 	return false
 }
 
-// CallbackBody returns the body of a callback job that reports to url how the job id ended.
+// CallbackBody returns the body of a callback job that reports to url how job id ended.
 func CallbackBody(id ID, b *Body, r *Record, url string) *Body {
-	payload, _ := json.Marshal(payloadOf(id, r)) // never fails for texts and numbers
+	payload, _ := json.Marshal(payloadOf(id, r)) // cannot fail for texts and numbers
 	flow := LabFlow(b.LabID)
 	if b.Flow == FlowPlatform {
 		flow = FlowPlatform

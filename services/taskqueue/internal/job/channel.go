@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Channel is the kind of delivery. Each has its own lanes, fetcher and handler.
+// Channel is a kind of delivery. Each channel has its own lanes, fetchers and handler.
 type Channel uint8
 
-// Channels in the order of the lane character of job ids: append, never reorder.
+// Channels, in the order of the lane character in job ids: append, never reorder.
 const (
 	SMS Channel = iota
 	Email
@@ -39,10 +39,10 @@ func (c Channel) String() string {
 	return fmt.Sprintf("channel(%d)", uint8(c))
 }
 
-// Priority orders the lanes of one channel; a higher one runs first.
+// Priority orders the lanes of a channel. Higher priorities run first.
 type Priority uint8
 
-// Priorities with the documented numbers.
+// Priorities, with the documented numbers.
 const (
 	Low      Priority = 0
 	Moderate Priority = 1
@@ -54,7 +54,7 @@ const priorityCount = 3
 // String returns the priority's name in metrics.
 func (p Priority) String() string { return [...]string{"low", "moderate", "high"}[p%priorityCount] }
 
-// Lane holds the waiting jobs of a channel at a priority, on each shard.
+// Lane identifies the waiting jobs of a channel and priority. It exists on each shard.
 type Lane struct {
 	Channel  Channel
 	Priority Priority

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Destination is what parked jobs wait for together: a laboratory's requests to one kind of path of a receiver, a
+// Destination is what a group of parked jobs waits for: a laboratory's requests to one class of path at a receiver, a
 // receiver as a whole, one or all providers of a channel, or a rate limit.
 type Destination string
 
@@ -18,18 +18,18 @@ const (
 	outOf      = "out:"
 )
 
-// ToReceiver returns the destination for all requests to a receiver, given by its origin, of any laboratory.
+// ToReceiver returns the destination for requests of all laboratories to a receiver, given by its origin.
 func ToReceiver(origin string) Destination { return Destination(toReceiver + origin) }
 
-// ToPath returns the destination for a laboratory's requests to one kind of path at a receiver. It holds only a hash of
-// the path, which may contain names of persons.
+// ToPath returns the destination for a laboratory's requests to one class of path at a receiver. It contains a hash of
+// the path, because a path may contain names of persons.
 func ToPath(lab int64, origin, class string) Destination {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(class))
 	return Destination(fmt.Sprintf("%s%d %s %08x", toReceiver, lab, origin, h.Sum32()))
 }
 
-// Path returns the laboratory and the origin of a destination made by ToPath; ok is false for others.
+// Path returns the laboratory and the origin of a destination created by ToPath; ok is false for others.
 func (d Destination) Path() (lab int64, origin string, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(string(d), toReceiver), " ")
 	if !strings.HasPrefix(string(d), toReceiver) || len(parts) != 3 {
@@ -45,15 +45,15 @@ func ViaAny(c Channel) Destination { return Destination(viaWhom + c.String()) }
 // Via returns the destination for messages of one provider of a channel.
 func Via(c Channel, provider string) Destination { return ViaAny(c) + Destination(":"+provider) }
 
-// Out returns the destination for jobs whose provider is misconfigured: they wait until an operator corrects its row.
+// Out returns the destination for jobs whose provider is misconfigured. They wait until an operator corrects its row.
 func Out(c Channel, provider string) Destination {
 	return Destination(outOf + c.String() + ":" + provider)
 }
 
-// IsOut reports whether d was made by Out.
+// IsOut reports whether d was created by Out.
 func (d Destination) IsOut() bool { return strings.HasPrefix(string(d), outOf) }
 
-// Provider returns the channel and the provider of a destination made by Via.
+// Provider returns the channel and the provider of a destination created by Via.
 func (d Destination) Provider() (channel, provider string, ok bool) {
 	if text, is := strings.CutPrefix(string(d), viaWhom); is {
 		return strings.Cut(text, ":")
@@ -61,12 +61,12 @@ func (d Destination) Provider() (channel, provider string, ok bool) {
 	return "", "", false
 }
 
-// AtRate returns the destination for deliveries under a rate limit. key names the limit.
+// AtRate returns the destination for deliveries under a rate limit, which key identifies.
 func AtRate(perSecond float64, key string) Destination {
 	return Destination(atRate + strconv.FormatFloat(perSecond, 'g', -1, 64) + " " + key)
 }
 
-// Rate returns the rate of a destination made by AtRate; ok is false for others.
+// Rate returns the rate of a destination created by AtRate; ok is false for others.
 func (d Destination) Rate() (perSecond float64, ok bool) {
 	text, is := strings.CutPrefix(string(d), atRate)
 	text, _, _ = strings.Cut(text, " ")
@@ -74,7 +74,7 @@ func (d Destination) Rate() (perSecond float64, ok bool) {
 	return perSecond, is && err == nil
 }
 
-// Waits reports whether a pause of other also stops the jobs that wait for d: other is d itself, or one of its
+// Waits reports whether a pause of other also stops the jobs that wait for d: other is d itself or one of its
 // providers.
 func (d Destination) Waits(other Destination) bool {
 	return d == other || strings.HasPrefix(string(other), string(d)+":") && strings.HasPrefix(string(d), viaWhom)

@@ -1,6 +1,5 @@
-// Package job owns what a queued job is: its identifier, channel, priority, stored body, result record and
-// states, and the pure decisions about it (backoff, expired leases, callbacks). It knows no store and no
-// transport.
+// Package job defines queued jobs: their identifier, channel, priority, stored body, result record and states, and the
+// pure decisions about them (backoff, expired leases, callbacks). It depends on neither a store nor a transport.
 //
 // States and the triggers that move a job between them:
 //
@@ -10,5 +9,5 @@
 //	    └ /rescheduleJob/ (scheduled,     │──cancel honoured─► cancelled
 //	      queued, retrying)               └──lease lost after a paid send began─► unknown
 //
-// scheduled, queued and retrying are one place in the store (a lane), told apart by due time and attempts.
+// Jobs in states scheduled, queued and retrying are all stored in a lane; due time and attempts distinguish the states.
 package job

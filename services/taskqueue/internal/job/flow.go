@@ -1,31 +1,31 @@
 package job
 
-// Flow is the unit of fairness, as in Kubernetes API Priority and Fairness: jobs of one flow wait in line, flows take
-// turns. Each laboratory has a flow of ordinary jobs, one of one-time passwords and one of urgent notices; the
-// platform's calls to itself have one. The flow is part of the score in the lane, so that one sorted set holds all
-// flows of a lane and no list of them is needed to find them.
+// Flow is the unit of fairness, as in Kubernetes API Priority and Fairness: jobs of one flow wait in line, and flows
+// take turns. Each laboratory has a flow for ordinary jobs, one for one-time passwords and one for urgent notices; the
+// platform's calls to itself have their own flow. The flow is part of the score in the lane, so that a single sorted
+// set holds all flows of a lane.
 type Flow int
 
 // Ranges of flow numbers: two single flows, then one-time passwords and urgent notices by laboratory, then ordinary
 // jobs.
 const (
-	FlowUnknown  Flow = 0 // jobs whose stored form cannot be read
+	FlowUnknown  Flow = 0 // jobs whose stored form cannot be decoded
 	FlowPlatform Flow = 1 // calls to the platform's internal origins
 	firstOTP     Flow = 2
 	firstUrgent  Flow = 1025
-	FirstLab     Flow = 2048 // first ordinary flow; the lower ones may use the reserved slots
+	FirstLab     Flow = 2048 // first ordinary flow; lower ones may use the reserved slots
 	flowCount    Flow = 4096
 )
 
-// FlowSpan is the width of a flow's range of scores, FlowEpoch the time (ms since 1970) at which it begins. Twelve bits
-// of flow and 41 of milliseconds are exactly what a score holds without rounding, until 2089.
+// FlowSpan is the width of a flow's range of scores, FlowEpoch the time (ms since 1970) at which the range begins.
+// Twelve bits for the flow and 41 for milliseconds fit exactly into a score without rounding, until 2089.
 const (
 	FlowSpan  int64 = 1 << 41
 	FlowEpoch int64 = 1_577_836_800_000
 )
 
-// LabFlow returns the flow of a laboratory's ordinary jobs. With more than 2,048 laboratories (1,023 for reserved
-// flows), some share a flow.
+// LabFlow returns the flow of a laboratory's ordinary jobs. If there are more than 2,048 laboratories (1,023 for
+// reserved flows), some share a flow.
 func LabFlow(lab int64) Flow { return FirstLab + flowOf(lab, flowCount-FirstLab) }
 
 // OTPFlow returns the flow of a laboratory's one-time passwords.
@@ -37,8 +37,8 @@ func UrgentFlow(lab int64) Flow { return firstUrgent + flowOf(lab, FirstLab-firs
 // LabFlows returns the three flows of a laboratory.
 func LabFlows(lab int64) []Flow { return []Flow{LabFlow(lab), OTPFlow(lab), UrgentFlow(lab)} }
 
-// IdentityFlow returns the flow for the hash that identifies a request. The hash must be the same in every release, and
-// in early ones one-time passwords had all reserved flows and urgent notices none.
+// IdentityFlow returns the flow used in the hash that identifies a request. The hash must be the same in all releases,
+// and in early ones all reserved flows were for one-time passwords and none for urgent notices.
 func IdentityFlow(f Flow, lab int64) Flow {
 	switch f {
 	case OTPFlow(lab):
@@ -51,17 +51,17 @@ func IdentityFlow(f Flow, lab int64) Flow {
 
 func flowOf(lab int64, flows Flow) Flow { return Flow(uint64(lab) % uint64(flows)) }
 
-// Reserved reports whether the flow may use what is kept from ordinary flows: slots, and parts of quotas, lanes and
-// rate limits.
+// Reserved reports whether the flow may use capacity that is kept from ordinary flows: slots, and parts of quotas,
+// lanes and rate limits.
 func (f Flow) Reserved() bool { return f < FirstLab }
 
-// Base returns the number that, added to a due time, makes a score.
+// Base returns the number to add to a due time to get a score.
 func (f Flow) Base() int64 { return int64(f)*FlowSpan - FlowEpoch }
 
-// LatestDueMs is the latest due time that a score can hold, in 2089.
+// LatestDueMs is the latest due time that fits into a score, in 2089.
 const LatestDueMs = FlowSpan - 1
 
-// DueOfScore returns the due time in a lane's score.
+// DueOfScore returns the due time in a score of a lane.
 func DueOfScore(score int64) int64 { return score - Flow(score/FlowSpan).Base() }
 
 // FlowOf returns the flow of a stored job.

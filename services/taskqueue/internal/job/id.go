@@ -12,19 +12,19 @@ import (
 )
 
 // ID identifies a job: shard (2 digits), lane (1 character), ULID (26 characters). It is opaque to clients, sorts by
-// creation within a lane, and contains all that the engine needs to find the job's keys.
+// creation within a lane, and contains everything that the engine needs to find the job's keys.
 type ID string
 
 // IDLength is the length of every id in bytes.
 const IDLength = 29
 
-// Shards is the number of parts of the queue; the keys of each are in one slot of a Redis Cluster. It never changes,
-// because stored keys are found by their hash modulo this number.
+// Shards is the number of shards of the queue. All keys of a shard are in one slot of a Redis Cluster. The number never
+// changes, because stored keys are located by their hash modulo this number.
 const Shards = 16
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// ParseID accepts exactly the ids that a Generator makes. No job can have any other id.
+// ParseID accepts only ids that a Generator can create.
 func ParseID(s string) (ID, error) {
 	notFound := apperr.New(apperr.NotFound, "JOB_NOT_FOUND", "Job not found")
 	if len(s) != IDLength || !digit(s[0]) || !digit(s[1]) {
@@ -50,7 +50,7 @@ func (id ID) Lane() Lane {
 	return l
 }
 
-// CreatedMs returns when the id was made, in milliseconds since 1970.
+// CreatedMs returns when the id was created, in milliseconds since 1970.
 func (id ID) CreatedMs() int64 {
 	var ms int64
 	for i := 3; i < 13; i++ {
@@ -59,8 +59,8 @@ func (id ID) CreatedMs() int64 {
 	return ms
 }
 
-// Generator makes ids that increase within a process, even within one millisecond, so that jobs of one lane keep their
-// order. Safe for concurrent use.
+// Generator creates ids that increase within a process, even within one millisecond, so that jobs of a lane keep their
+// order. It is safe for concurrent use.
 type Generator struct {
 	clock clock.Clock
 
@@ -73,7 +73,7 @@ type Generator struct {
 // NewGenerator returns a generator that uses clk for the time in its ids.
 func NewGenerator(clk clock.Clock) *Generator { return &Generator{clock: clk} }
 
-// Next returns a new id. Its ULID is greater than all before.
+// Next returns a new id. Its ULID is greater than all previous ones.
 func (g *Generator) Next(shard int, lane Lane) ID {
 	ms := g.clock.Now().UnixMilli()
 	g.mu.Lock()
@@ -93,7 +93,7 @@ func (g *Generator) advance(ms int64) {
 	var seed [10]byte
 	_, _ = rand.Read(seed[:]) // never fails
 	g.lastMs = ms
-	g.high = binary.BigEndian.Uint16(seed[:2]) >> 1 // leave room for the increments above
+	g.high = binary.BigEndian.Uint16(seed[:2]) >> 1 // leave room for increments
 	g.low = binary.BigEndian.Uint64(seed[2:])
 }
 
@@ -114,5 +114,5 @@ func (g *Generator) format(shard int, lane Lane) ID {
 	return ID(out[:])
 }
 
-// Hour returns the name of the result bucket for jobs created at ms: UTC yyyymmddhh.
+// Hour returns the name of the result bucket for jobs created at ms, as UTC yyyymmddhh.
 func Hour(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006010215") }

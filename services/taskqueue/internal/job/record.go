@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Record is what the queue keeps of a finished job for the retention time: enough for /jobInfo/ and to check who may
-// see it, without the task's data.
+// Record is what the queue keeps of a finished job for the retention time. It suffices for /jobInfo/ and for checking
+// who may see the job, and does not contain the task's data.
 type Record struct {
 	State       State
 	Task        int
@@ -22,15 +22,15 @@ type Record struct {
 	StartedMs   int64
 	EndedMs     int64
 	HTTPStatus  int
-	Excerpt     string // at most 1 KiB of the receiver's response, text only
+	Excerpt     string // at most 1 KiB of the receiver's response, only if textual
 	Error       string
-	Reason      string // code of the last attempt's failure, for programs
+	Reason      string // reason code of the last attempt's failure
 	History     []Attempt
 	WindowKey   string
-	MessageID   string // the provider's id of the message
-	Callbacks   []ID   // the callback jobs that report the end
-	Progress    []byte // copied from the body, for a job that is revived
-	Untold      bool   // its callbacks were dropped: too many waited for their receiver
+	MessageID   string // the provider's message id
+	Callbacks   []ID   // callback jobs that report the end
+	Progress    []byte // copied from the body, for a job that is retried by an operator
+	Untold      bool   // its callbacks were dropped, because too many wait for their receiver
 }
 
 // RecordOf returns the record of a job that ended in state at ended, in ms.
@@ -59,11 +59,11 @@ func RecordOf(b *Body, state State, ended int64) Record {
 // Encode appends the stored form of r to dst.
 func (r *Record) Encode(dst []byte) []byte { return encode(slices.Grow(dst, usual+len(r.Excerpt)), r) }
 
-// UntoldMark is the stored form of Untold = true, valid at the end of any stored record: the engine appends it to the
-// record of a job whose callbacks it dropped.
+// UntoldMark is the stored form of Untold = true. It is valid at the end of any stored record: the engine appends it to
+// the record of a job whose callbacks it dropped.
 const UntoldMark = "\xb0\x01\x01"
 
-// DecodeRecord reads a stored record.
+// DecodeRecord decodes a stored record.
 func DecodeRecord(raw []byte) (*Record, error) {
 	r := &Record{}
 	if err := decode(raw, r); err != nil {

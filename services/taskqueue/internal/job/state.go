@@ -3,7 +3,7 @@ package job
 // State is the state of a job. The package comment shows the transitions.
 type State uint8
 
-// States with the numbers of stored result records: append, never reorder.
+// States, with the numbers used in stored records: append, never reorder.
 const (
 	Scheduled State = iota + 1
 	Queued
@@ -31,11 +31,11 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Terminal reports whether the job has ended: it does not run again unless it is revived.
+// Terminal reports whether the job has ended. It does not run again unless an operator retries it.
 func (s State) Terminal() bool { return s >= Finished }
 
-// WaitingState returns the state of a job in a lane, from its due time and now, in ms, and the number of finished
-// attempts.
+// WaitingState returns the state of a job in a lane, given its due time and the present time in ms, and the number of
+// finished attempts.
 func WaitingState(due, now int64, attempts int) State {
 	switch {
 	case due <= now:

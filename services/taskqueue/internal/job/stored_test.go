@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// The stored form never changes, because releases that run side by side read each other's jobs.
+// TestTheStoredFormStaysAsItIs checks that the stored form does not change, because releases that run side by side read
+// each other's jobs.
 func TestTheStoredFormStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	history := []job.Attempt{{StartedMs: 1, EndedMs: 2, HTTPStatus: 503, Error: "e", Reason: "r"}, {EndedMs: 3}}

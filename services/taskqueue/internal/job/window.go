@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Owner returns the owner of a job's windows: the laboratory, or the service when it acts for none.
+// Owner returns the owner of a job's windows: the laboratory or, without one, the service.
 func (b *Body) Owner() string {
 	if b.LabID != 0 {
 		return strconv.FormatInt(b.LabID, 10)
@@ -15,8 +15,8 @@ func (b *Body) Owner() string {
 	return b.Caller
 }
 
-// Window returns the key of the job's window, a hash of owner, task, sub-type, priority and the caller's key: jobs with
-// the same key share a window. Empty: the job has none.
+// Window returns the key of the job's window; empty if it has none. The key is a hash of owner, task, sub-type,
+// priority and the caller's key; jobs with the same key share a window.
 func (b *Body) Window(p Priority) string {
 	if b.WindowKey == "" {
 		return ""
@@ -24,7 +24,7 @@ func (b *Body) Window(p Priority) string {
 	return Digest(b.Owner(), strconv.Itoa(b.Task), strconv.Itoa(b.TaskType), strconv.Itoa(int(p)), b.WindowKey)
 }
 
-// Digest returns a hash of a list of texts in 32 characters.
+// Digest returns a hash of a list of texts, 32 characters long.
 func Digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {

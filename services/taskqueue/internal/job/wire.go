@@ -7,15 +7,16 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The stored form is the protobuf wire format: unknown fields are skipped so that old and new processes share one Redis
-// during a deployment, and `protoc --decode_raw` reads it. Each stored type lists its fields once, for both directions.
+// The stored form is the protobuf wire format. Unknown fields are skipped, so that old and new processes can share a
+// Redis during a deployment, and `protoc --decode_raw` can read it. Each stored type lists its fields once, for both
+// directions.
 
 var errCorrupt = errors.New("stored job is corrupt")
 
 // wire reads or writes the fields of one message. Zero values are not stored.
 type wire struct {
-	out    []byte // only for writing
-	fields *table // only for reading
+	out    []byte // used only for writing
+	fields *table // used only for reading
 	err    error  // error of a nested message
 }
 
@@ -32,7 +33,7 @@ type stored struct {
 
 type table [maxField + 1]stored
 
-// known reuses the memory for the fields of decoded bodies.
+// known is a pool of field tables for decoding bodies.
 var known = sync.Pool{New: func() any { return new(table) }}
 
 // message is a type with a stored form. Its method names each field once, for reading and writing.
@@ -45,7 +46,7 @@ func encode(dst []byte, m message) []byte {
 	return w.out
 }
 
-// decode reads a stored message, which shares raw's memory.
+// decode decodes a stored message. The result shares memory with raw.
 func decode(raw []byte, m message) error {
 	fields, _ := known.Get().(*table)
 	defer func() {

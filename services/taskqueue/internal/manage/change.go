@@ -12,11 +12,11 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Changed sorts the ids of a request that changes jobs.
+// Changed divides the ids in a request that changes jobs by result.
 type Changed struct {
 	Done      []string
-	Requested []string // running jobs that were asked to end
-	Others    []string // not found, or not in the state for it
+	Requested []string // running jobs that were requested to end
+	Others    []string // not found, or not in a suitable state
 }
 
 func sorted(ids []string, done map[string]bool) (c Changed) {
@@ -30,7 +30,7 @@ func sorted(ids []string, done map[string]bool) (c Changed) {
 	return c
 }
 
-// Cancel ends waiting jobs and asks running ones to stop. A finished job counts as not found.
+// Cancel ends waiting jobs and requests running ones to stop. A finished job counts as not found.
 func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Changed, err error) {
 	list, err := m.Find(ctx, c, ids)
 	if err != nil {
@@ -64,18 +64,18 @@ func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Cha
 func (m *Jobs) cancellation(j *Job) engine.Cancellation {
 	record := job.RecordOf(j.Body, job.Cancelled, m.Clock.Now().UnixMilli())
 	if j.Place == engine.PlaceLane && j.DueMs > j.NowMs && j.Body.Attempts == 0 {
-		record.ScheduledMs = j.DueMs // it may have been moved
+		record.ScheduledMs = j.DueMs // the job may have been moved
 	}
 	children := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
 	return engine.Cancellation{ID: j.ID, Record: record.Encode(nil), Callbacks: children}
 }
 
-// moveTries bounds how often a job may change between the look at it and its move.
+// moveTries is how often a move is retried if the job changes between read and move.
 const moveTries = 20
 
 var errChanging = errors.New("the job changed at every look")
 
-// Reschedule moves a waiting job and reports whether it could.
+// Reschedule moves a waiting job and reports whether this was possible.
 func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time.Time) (bool, error) {
 	if at.After(m.Clock.Now().Add(task.Horizon)) {
 		return false, apperr.InvalidField("resc_at", "resc_at is more than a year ahead; reschedule the task later")
@@ -99,8 +99,7 @@ func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time
 	return false, engine.Unavailable(errChanging)
 }
 
-// move plans the new times of a job. What is not worth sending after a time, a one-time password, gets as much more
-// time as its start is later.
+// move returns the move of a job to a new due time. The expiry of a one-time password is moved by the same amount.
 func (j *Job) move(due int64) engine.Move {
 	body := *j.Body
 	body.ScheduledMs = due
@@ -111,8 +110,8 @@ func (j *Job) move(due int64) engine.Move {
 		Window: body.Window(j.ID.Lane().Priority)}
 }
 
-// RetryFailed revives failed jobs after the documented delay. A job that was revived before and did not run since
-// counts as one that is: a repeat after a lost answer says the same.
+// RetryFailed retries failed jobs after the documented delay. A job that was already retried and has not run since
+// counts as retried now, so that a repeat after a lost response returns the same result.
 func (m *Jobs) RetryFailed(ctx context.Context, c task.Caller, ids []string) (Changed, error) {
 	list, err := m.Find(ctx, c, ids)
 	if err != nil {
@@ -143,7 +142,7 @@ func (m *Jobs) revival(j *Job) engine.Revival {
 	body := *j.Body
 	body.Attempts, body.StartedMs, body.LastError, body.LastReason, body.History = 0, 0, "", "", nil
 	body.Nonce++
-	body.Progress = j.Record.Progress // the record has the last attempt's progress; the body was not updated after it
+	body.Progress = j.Record.Progress // the record has the progress of the last attempt, which the body lacks
 	body.ScheduledMs = m.Clock.Now().Add(job.RevivalDelay).UnixMilli()
 	return engine.Revival{ID: j.ID, Body: body.Encode(nil), Observed: j.Snapshot.Record,
 		Window: body.Window(j.ID.Lane().Priority)}
@@ -151,8 +150,8 @@ func (m *Jobs) revival(j *Job) engine.Revival {
 
 const notSent = "An operator found that the message was not sent"
 
-// Resolve ends jobs of state unknown as what an operator found out about them: sent makes them finished, otherwise they
-// failed and may be retried.
+// Resolve ends jobs in state unknown with the outcome found by an operator. With sent they become finished, otherwise
+// failed, and may be retried.
 func (m *Jobs) Resolve(ctx context.Context, c task.Caller, ids []string, sent bool) (Changed, error) {
 	list, err := m.Find(ctx, c, ids)
 	if err != nil {
@@ -175,7 +174,7 @@ func (m *Jobs) resolve(ctx context.Context, j *Job, sent bool) (bool, error) {
 	record.EndedMs = m.Clock.Now().UnixMilli()
 	if sent {
 		record.State, record.Error, record.Reason = job.Finished, "", ""
-		// The attempt that no one knew the end of was the successful one, which the history leaves out.
+		// The attempt with the unknown outcome was the successful one, which the history does not include.
 		record.History = record.History[:max(0, len(record.History)-1)]
 	}
 	children := worker.Callbacks(m.IDs, j.ID, j.Body, &record)

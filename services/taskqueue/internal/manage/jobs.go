@@ -1,4 +1,4 @@
-// Package manage owns operations on existing jobs: read, cancel, move and retry them.
+// Package manage reads, cancels, moves and retries existing jobs.
 package manage
 
 import (
@@ -22,7 +22,7 @@ type Managing interface {
 	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
 }
 
-// Archive holds jobs that Redis no longer has.
+// Archive holds jobs that are no longer in Redis.
 type Archive interface {
 	Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error)
 }
@@ -30,27 +30,27 @@ type Archive interface {
 // MaxIDs is the maximum number of jobs in one request.
 const MaxIDs = 1000
 
-// Jobs reads, cancels, moves and revives existing jobs. Every operation checks that the job belongs to the caller;
-// another caller's job is treated as missing. Safe for concurrent use.
+// Jobs reads, cancels, moves and retries existing jobs. Every operation checks that the job belongs to the caller;
+// another caller's job is treated as missing. It is safe for concurrent use.
 type Jobs struct {
 	Queue   Managing
 	Archive Archive // nil without an archive
 	Lease   time.Duration
 	Clock   clock.Clock
-	IDs     *job.Generator // of callbacks
+	IDs     *job.Generator // for ids of callback jobs
 }
 
-// Job is one job. Its body holds phone numbers and one-time passwords and is never shown to callers.
+// Job is one job. The body contains phone numbers and one-time passwords and is never shown to callers.
 type Job struct {
 	engine.Snapshot
-	Record job.Record // of an ended job as it was stored, of any other job as it is now
-	Body   *job.Body  // nil if the job has ended, unless it is a dead job that is kept
+	Record job.Record // for an ended job the stored record, for any other job its present state
+	Body   *job.Body  // nil if the job has ended and is not kept as a dead letter
 }
 
 func (j *Job) ended() bool { return j != nil && j.Place == engine.PlaceResult }
 
-// Info returns the jobs in the order of the ids, nil for unknown ones. Jobs that Redis no longer has come from the
-// archive. If the archive is unavailable, Info fails, because a missing job could be there.
+// Info returns the jobs in the order of the ids; nil for unknown ones. Jobs that are no longer in Redis are read from
+// the archive. If the archive is unavailable, Info returns an error, because a missing job could be there.
 func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, error) {
 	list, err := m.Find(ctx, c, ids)
 	if err != nil || m.Archive == nil {
@@ -78,7 +78,7 @@ func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, e
 	return list, nil
 }
 
-// Find reads jobs from Redis alone. Entries stay nil for jobs that are missing or belong to another caller.
+// Find reads jobs only from Redis. Entries are nil for jobs that are missing or belong to another caller.
 func (m *Jobs) Find(ctx context.Context, c task.Caller, texts []string) ([]*Job, error) {
 	if len(texts) == 0 {
 		return nil, apperr.InvalidField("job_id", "no job is named")

@@ -47,7 +47,7 @@ func (d *desk) enqueue(b *job.Body, due time.Time) job.ID {
 	return id
 }
 
-// end runs a due job and ends it with the record of state.
+// end runs a due job and ends it with a record of the given state.
 func (d *desk) end(op engine.Op, state job.State, b *job.Body) job.ID {
 	d.t.Helper()
 	id := d.enqueue(b, now())
@@ -110,7 +110,7 @@ func TestAMoveHasTheHorizonOfASchedule(t *testing.T) {
 	}
 }
 
-// overriding is a queue in which each of the first moves finds the job overridden.
+// overriding is a fake queue in which the job is overridden before each of the first moves.
 type overriding struct {
 	*enginetest.Model
 	left int

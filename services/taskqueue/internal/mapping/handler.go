@@ -1,4 +1,4 @@
-// Package mapping owns the jobs of /mapping/: each stores the data of one keyword of one laboratory.
+// Package mapping runs the jobs of /mapping/. Each job stores the data of one keyword of one laboratory.
 package mapping
 
 import (
@@ -14,21 +14,21 @@ import (
 
 // Store keeps the mappings.
 type Store interface {
-	// Put stores data unless newer data is there; repeating it changes nothing.
+	// Put stores data unless newer data is stored already. It is idempotent.
 	Put(ctx context.Context, labID int64, keyword string, data []byte, acceptedMs int64) error
 }
 
 // awayDelay is how long a mapping waits for a database that does not respond.
 const awayDelay = 10 * time.Second
 
-// Handler writes mappings. Safe for concurrent use.
+// Handler writes mappings. It is safe for concurrent use.
 type Handler struct{ store Store }
 
-// NewHandler makes a handler.
+// NewHandler returns a handler that writes to store.
 func NewHandler(store Store) *Handler { return &Handler{store: store} }
 
-// Handle stores one mapping. Of two mappings of one keyword, the one accepted later wins, whatever the order of the
-// jobs. An unavailable database costs no attempt.
+// Handle stores one mapping. If a keyword has two mappings, the one accepted later is kept, regardless of the order of
+// the jobs. An unavailable database does not count as an attempt.
 func (h *Handler) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var m task.Mapping
 	if err := json.Unmarshal(d.Body.Data, &m); err != nil {

@@ -42,7 +42,7 @@ func (m *Metrics) Measure(ctx context.Context, q Depths) error {
 	return nil
 }
 
-// ArchiveLimit sets the gauge of the number of ends above which ordinary jobs wait.
+// ArchiveLimit sets the gauge with the length of the archive queue above which ordinary jobs wait.
 func (m *Metrics) ArchiveLimit(jobs int) { m.endsLimit.Set(float64(jobs)) }
 
 func (m *Metrics) pauses(list map[engine.Target]time.Time) {

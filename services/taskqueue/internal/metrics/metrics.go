@@ -1,5 +1,5 @@
-// Package metrics owns the Prometheus metrics of the task queue. Every series exists at zero from the start;
-// labels never carry laboratories, users or recipients.
+// Package metrics defines the Prometheus metrics of the task queue. Every series exists from the start with value zero.
+// Labels never contain laboratories, users or recipients.
 package metrics
 
 import (
@@ -28,7 +28,7 @@ func outcomes() []string {
 	return []string{"succeeded", "retry", "failed", "cancelled", "unknown", "released", "postponed", "dropped", "corrupt"}
 }
 
-// New registers the metrics.
+// New registers the service's metrics and returns them.
 func New(registry prometheus.Registerer) *Metrics {
 	m := telemetry.NewMetrics(registry)
 	channel := telemetry.By("channel", job.Channels()...)
@@ -126,7 +126,7 @@ func (m *Metrics) Reaped(c job.Channel, decision string) {
 	m.reaped.WithLabelValues(c.String(), decision).Inc()
 }
 
-// Archived counts ended jobs by what the archive did with them.
+// Archived counts ended jobs by the outcome of archiving them.
 func (m *Metrics) Archived(outcome string, jobs int) {
 	m.archived.WithLabelValues(outcome).Add(float64(jobs))
 }
@@ -139,7 +139,7 @@ func (m *Metrics) DatabaseUp(up bool) {
 // Skew sets the gauge of the clock difference.
 func (m *Metrics) Skew(ahead time.Duration) { m.skew.Set(ahead.Seconds()) }
 
-// Audited counts what one round of the auditor checked and found.
+// Audited counts the ids checked and the violations found in one round of the auditor.
 func (m *Metrics) Audited(checked int, found []audit.Violation) {
 	m.checked.Add(float64(checked))
 	for _, v := range found {

@@ -15,7 +15,7 @@ type Providers struct {
 	out      *prometheus.GaugeVec
 }
 
-// NewProviders registers the metrics of providers. A provider's series exist once it is configured.
+// NewProviders registers the metrics of providers. The series of a provider exist once it is configured.
 func NewProviders(registry prometheus.Registerer) *Providers {
 	m := telemetry.NewMetrics(registry)
 	channel, provider := telemetry.By[string]("channel"), telemetry.By[string]("provider")
@@ -29,7 +29,7 @@ func NewProviders(registry prometheus.Registerer) *Providers {
 	}
 }
 
-// Configured makes the series of a provider exist.
+// Configured creates the series of a provider.
 func (p *Providers) Configured(c job.Channel, provider string) {
 	for _, outcome := range route.Outcomes() {
 		p.attempts.WithLabelValues(c.String(), provider, outcome)

@@ -13,17 +13,17 @@ import (
 // Action is a change that an operator makes to jobs.
 type Action string
 
-// The actions.
+// Actions of operators.
 const (
-	Cancel Action = "cancel" // waiting jobs end, running jobs are asked to end
-	Retry  Action = "retry"  // failed jobs run again, as by /retryTask/
-	Delete Action = "delete" // dead jobs are deleted; the archive keeps how they ended
-	// Sent and NotSent end jobs of state unknown with the outcome that was confirmed at the provider.
+	Cancel Action = "cancel" // waiting jobs end, running jobs are requested to end
+	Retry  Action = "retry"  // failed jobs run again, like with /retryTask/
+	Delete Action = "delete" // dead letters are deleted; the archive keeps their outcome
+	// Sent and NotSent end jobs in state unknown with the outcome confirmed by the provider.
 	Sent    Action = "sent"
 	NotSent Action = "not_sent"
 )
 
-// actsOn lists the states in which an action applies.
+// actsOn lists the states to which an action applies.
 var actsOn = map[Action][]job.State{
 	Cancel:  {job.Scheduled, job.Queued, job.Retrying, job.Started},
 	Retry:   {job.Failed},
@@ -32,7 +32,7 @@ var actsOn = map[Action][]job.State{
 	NotSent: {job.Unknown},
 }
 
-// narrowed returns the order's filter, limited to the states in which its action applies.
+// narrowed returns the order's filter, limited to the states to which its action applies.
 func (o *Order) narrowed() (Filter, error) {
 	if err := o.Check(); err != nil {
 		return Filter{}, err
@@ -62,7 +62,7 @@ func (o *Order) narrowed() (Filter, error) {
 }
 
 const (
-	previewLooks = 20 * StepSize // in one call
+	previewLooks = 20 * StepSize // per call
 	previewIDs   = 10
 )
 
@@ -71,11 +71,11 @@ type Preview struct {
 	Matched         int      `json:"matched"`
 	First           []job.ID `json:"first"`
 	Looked          int      `json:"looked"`
-	Next            string   `json:"next"` // the cursor of the next call; empty after the last
+	Next            string   `json:"next"` // cursor of the next call; empty after the last one
 	CreatedBeforeMs int64    `json:"created_before_ms"`
 }
 
-// Preview counts the jobs from the cursor on that an action would change, up to 10,000 in one call. The first call
+// Preview counts, from the cursor on, the jobs that an action would change; up to 10,000 jobs per call. The first call
 // fixes the time: later jobs are skipped.
 func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
 	if x.CreatedBeforeMs == 0 {
@@ -97,15 +97,15 @@ func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
 
 // Step is the result of one step of an action.
 type Step struct {
-	Done      int    `json:"done"`      // ended, revived or deleted
-	Requested int    `json:"requested"` // running jobs that were asked to end
+	Done      int    `json:"done"`      // ended, retried or deleted
+	Requested int    `json:"requested"` // running jobs that were requested to end
 	Left      int    `json:"left"`      // changed since the preview, so that the action no longer applies
 	Looked    int    `json:"looked"`
-	Next      string `json:"next"` // the cursor of the next step; empty after the last
+	Next      string `json:"next"` // cursor of the next step; empty after the last one
 }
 
-// Apply executes one step of an action, which reads up to StepSize jobs. A step may be repeated. A step that failed
-// half-way is logged too.
+// Apply executes one step of an action, which reads up to StepSize jobs. A step may be repeated. A step that fails
+// halfway is logged, too.
 func (o *Operator) Apply(ctx context.Context, x Order) (Step, error) {
 	f, err := x.narrowed()
 	if err != nil {
@@ -156,7 +156,7 @@ func (o *Operator) change(ctx context.Context, a Action, ids []string) (manage.C
 	return manage.Changed{}, apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
 }
 
-// Change applies an action to single jobs: cancel, retry, sent or not_sent (of jobs in state unknown).
+// Change applies an action to single jobs: cancel, retry, sent or not_sent (for jobs in state unknown).
 func (o *Operator) Change(ctx context.Context, x Order) (manage.Changed, error) {
 	if err := x.Check(); err != nil {
 		return manage.Changed{}, err
@@ -170,7 +170,7 @@ func (o *Operator) Change(ctx context.Context, x Order) (manage.Changed, error) 
 	return c, err
 }
 
-// delete deletes dead jobs that have not been revived since, once the archive has stored how they ended.
+// delete deletes dead letters that have not been retried since, after the archive has stored their outcome.
 func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	ids := make([]job.ID, len(found))
 	byShard := map[int][]engine.Member{}

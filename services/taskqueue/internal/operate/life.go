@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Job is one line of a list; it holds nothing that a caller wrote.
+// Job is one line in a list. It contains no text written by a caller.
 type Job struct {
 	ID              job.ID `json:"id"`
 	State           string `json:"state"`
@@ -38,21 +38,21 @@ func jobOf(j *manage.Job) Job {
 		CancelRequested: j.CancelRequested}
 }
 
-// Life is the history of one job as operators see it.
+// Life is the history of one job, as shown to operators.
 type Life struct {
 	Job
-	DueMs      int64      `json:"due_ms"`      // of a waiting job
-	DeadlineMs int64      `json:"deadline_ms"` // of a running job: the end of its lease
+	DueMs      int64      `json:"due_ms"`      // set for waiting jobs
+	DeadlineMs int64      `json:"deadline_ms"` // end of the lease; set for running jobs
 	ExpiresMs  int64      `json:"expires_ms"`
 	HTTPStatus int        `json:"http_status"`
 	Revivals   int        `json:"revivals"`
-	Window     string     `json:"window"` // the digest of its key; empty without one
-	Parent     job.ID     `json:"parent"` // of a callback: the job whose end it reports
+	Window     string     `json:"window"` // digest of the window's key; empty: no window
+	Parent     job.ID     `json:"parent"` // set for callbacks: the job whose end is reported
 	Sealed     bool       `json:"sealed"`
 	History    []Attempt  `json:"history"`
 	Callbacks  []Callback `json:"callbacks"`
-	Told       []job.ID   `json:"told"`   // the callback jobs that reported the end
-	Untold     bool       `json:"untold"` // the job's callbacks were dropped
+	Told       []job.ID   `json:"told"`   // callback jobs that reported the end
+	Untold     bool       `json:"untold"` // callbacks of the job were dropped
 	Content    *Content   `json:"content,omitempty"`
 }
 
@@ -64,15 +64,15 @@ type Attempt struct {
 	Reason     string `json:"reason"`
 }
 
-// Callback is an address that gets the job's outcome: only its origin is shown.
+// Callback is an address to which the job's outcome is sent. Only its origin is shown.
 type Callback struct {
 	When   string `json:"when"` // always, finished or failed
 	Origin string `json:"origin"`
 }
 
-// Content is what callers and receivers wrote; it may hold patient data.
+// Content is text written by callers and receivers. It may contain patient data.
 type Content struct {
-	Data      string `json:"data"` // while Redis keeps it unencrypted
+	Data      string `json:"data"` // set if Redis has it unencrypted
 	LogTag    string `json:"log_tag"`
 	Error     string `json:"error"`
 	Excerpt   string `json:"excerpt"`
@@ -80,7 +80,7 @@ type Content struct {
 	Caller    string `json:"caller"`
 }
 
-// Life reads one job.
+// Life returns the history of one job.
 func (o *Operator) Life(ctx context.Context, id string) (Life, error) {
 	list, err := o.Jobs.Info(ctx, everybody, []string{id})
 	if err != nil {
@@ -124,7 +124,7 @@ func (l *Life) add(b *job.Body) {
 	}
 }
 
-// tells adds the part of an address that names no person and holds no secret.
+// tells adds the part of an address that contains neither names of persons nor secrets.
 func (l *Life) tells(when, address string) {
 	if address == "" {
 		return

@@ -1,6 +1,6 @@
-// Package operate owns the operators' view of the whole queue and their actions: lanes, searches, the history of one
-// job, the schedule, pauses, and actions on many jobs in bounded steps. The page at /queue-admin/ and the command line
-// use the same orders. Payloads hold patient data and are shown only if a setting allows it.
+// Package operate contains the operators' view of the whole queue and their actions: lanes, searches, the history of
+// one job, the schedule, pauses, and actions on many jobs in steps of limited size. The page at /queue-admin/ and the
+// command line use the same orders. Payloads contain patient data and are shown only if a setting allows it.
 package operate
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Queue is the part of the engine that operators need.
+// Queue is the part of the engine used by operators.
 type Queue interface {
 	engine.Measured
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
@@ -25,21 +25,21 @@ type Queue interface {
 	Resume(ctx context.Context, t engine.Target) error
 }
 
-// Keeper archives dead jobs before they are deleted.
+// Keeper archives dead letters before they are deleted.
 type Keeper interface {
 	Keep(ctx context.Context, ids []job.ID) error
 }
 
-// everybody is the caller that may read the jobs of all laboratories.
+// everybody is a caller that may read the jobs of all laboratories.
 var everybody = task.Caller{Internal: true}
 
-// Operator runs the use cases. Safe for concurrent use.
+// Operator runs the use cases. It is safe for concurrent use.
 type Operator struct {
 	Queue        Queue
 	Jobs         *manage.Jobs
 	Keeper       Keeper            // nil without an archive
-	Providers    func() []Provider // nil: unknown
+	Providers    func() []Provider // nil: providers are unknown
 	Clock        clock.Clock
-	Audit        *slog.Logger // logs who changed how many jobs, and why
-	ShowPayloads bool         // in the history of one job
+	Audit        *slog.Logger // logs the operator, the reason and the number of changed jobs
+	ShowPayloads bool         // in the history of a job
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// queue is an engine with all operations for operators.
+// queue is an engine with all operations used by operators.
 type queue interface {
 	operate.Queue
 	manage.Managing
@@ -31,7 +31,7 @@ type queue interface {
 	Lease() time.Duration
 }
 
-// desk holds the operators' commands on one engine.
+// desk provides the operators' commands on one engine.
 type desk struct {
 	*operate.Operator
 	t     *testing.T
@@ -39,7 +39,7 @@ type desk struct {
 	ids   *job.Generator
 }
 
-// onEveryEngine runs a test on the model and on real Redis.
+// onEveryEngine runs a test on the in-memory engine and on a real Redis.
 func onEveryEngine(t *testing.T, test func(d *desk)) {
 	t.Parallel()
 	t.Run("model", func(t *testing.T) {
@@ -64,10 +64,10 @@ func newDesk(t *testing.T, q queue) *desk {
 
 func now() time.Time { return clock.System{}.Now() }
 
-// later returns a time after the creation of all jobs of these tests.
+// later returns a time after the creation of all jobs in these tests.
 func later() int64 { return now().Add(time.Minute).UnixMilli() }
 
-// enqueue adds n jobs of a laboratory, due in some time.
+// enqueue adds n jobs of a laboratory, due after the given time.
 func (d *desk) enqueue(c job.Channel, lab int64, n int, in time.Duration) (list []job.ID) {
 	d.t.Helper()
 	batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
@@ -102,7 +102,7 @@ func (d *desk) end(c job.Channel, lab int64, n int, op engine.Op, state job.Stat
 	return ids
 }
 
-// all repeats an action until it is complete and returns the numbers of jobs and of steps.
+// all repeats an action until it is complete. It returns the numbers of jobs and steps.
 func (d *desk) all(x operate.Order) (done, steps int) {
 	d.t.Helper()
 	for x.Operator = "a.rao"; ; steps++ {
@@ -117,7 +117,7 @@ func (d *desk) all(x operate.Order) (done, steps int) {
 	}
 }
 
-// search returns the ids of all jobs that match.
+// search returns the ids of all matching jobs.
 func (d *desk) search(x operate.Order) (ids []job.ID) {
 	d.t.Helper()
 	for {
@@ -137,7 +137,7 @@ func (d *desk) search(x operate.Order) (ids []job.ID) {
 func TestALaboratorysWaitingJobsAreCancelledInStepsAndNobodyElses(t *testing.T) {
 	onEveryEngine(t, func(d *desk) {
 		d.enqueue(job.Webhook, 12, 1300, time.Hour)
-		others := d.enqueue(job.Webhook, 12+2048, 3, time.Hour) // shares the flow
+		others := d.enqueue(job.Webhook, 12+2048, 3, time.Hour) // shares the flow of laboratory 12
 		others = append(others, d.enqueue(job.SMS, 13, 1, time.Hour)...)
 		x := operate.Order{Operator: "a.rao", Action: operate.Cancel, LabID: 12, CreatedBeforeMs: later()}
 		counted, err := d.Preview(t.Context(), x)
@@ -213,7 +213,7 @@ func TestNothingIsDeletedThatTheArchiveDoesNotHave(t *testing.T) {
 	})
 }
 
-// vanishing lists one more job, which no longer exists when it is read.
+// vanishing is an engine that lists one more job, which no longer exists when it is read.
 type vanishing struct {
 	queue
 	gone job.ID
@@ -279,7 +279,7 @@ func TestOneJobsLifeNamesOriginsOnly(t *testing.T) {
 	})
 }
 
-// claims counts the claims that reach the engine.
+// claims counts the claims passed to the engine.
 type claims struct {
 	worker.Queue
 	doubts []bool
@@ -291,7 +291,7 @@ func (c *claims) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, 
 	return engine.Claim{}, c.fail
 }
 
-// know reads the pauses, as the service's loop does.
+// know reads the pauses, like the service's loop.
 func know(t *testing.T, p *operate.Pauses) {
 	t.Helper()
 	if err := p.RunOnce(t.Context()); err != nil {
@@ -318,7 +318,7 @@ func TestAPausedChannelIsNotClaimedFromAndALostClaimIsStillTold(t *testing.T) {
 	if err := m.Pause(t.Context(), engine.ChannelTarget(job.SMS), now()); err != nil {
 		t.Fatal(err)
 	}
-	claim(false) // not known yet
+	claim(false) // the pause has not been read yet
 	know(t, pauses)
 	claim(true)
 	claim(false)
@@ -398,12 +398,12 @@ func TestAPausedLaboratoryIsPassedByWhateverItHas(t *testing.T) {
 	})
 }
 
-// workerQueue is an engine without a bell.
+// workerQueue is an engine without wake-ups.
 type workerQueue struct{ queue }
 
 func (workerQueue) WaitBell(context.Context, int, job.Channel, time.Duration) error { return nil }
 
-// halfDead is an engine of whose shards only the last one answers.
+// halfDead is an engine in which only the last shard responds.
 type halfDead struct{ *enginetest.Model }
 
 func (h halfDead) Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error) {

@@ -15,10 +15,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Order names an action and the jobs that it is for, as the page sends it and as flags of a verb set it.
+// Order names an action and the jobs to which it applies, as sent by the page or set by a command's flags.
 type Order struct {
-	// Operator and Ticket are single words of a fixed alphabet: the log, where they go, must never hold a sentence about a
-	// patient.
+	// Operator and Ticket are single words of a fixed alphabet, because they are logged and the log must not contain a
+	// sentence about a patient.
 	Operator string `json:"operator"`
 	Ticket   string `json:"ticket"`
 
@@ -43,7 +43,7 @@ var (
 
 const maxMinutes = 366 * 24 * 60
 
-// Check refuses an order without an operator, before anything is changed.
+// Check returns an error for an order without an operator, before anything is changed.
 func (o *Order) Check() error {
 	wrong := task.Wrong{Index: -1}
 	wrong.If(!operatorWord.MatchString(o.Operator), "operator",
@@ -55,26 +55,26 @@ func (o *Order) Check() error {
 	return wrong.Err()
 }
 
-// log returns the log with the names of the operator and the ticket.
+// log returns a logger with the operator and the ticket as attributes.
 func (o *Order) log(to *slog.Logger) *slog.Logger {
 	return to.With("operator", o.Operator, "ticket", o.Ticket)
 }
 
-// Filter selects jobs that wait, run or are kept dead. Empty fields select all.
+// Filter selects jobs that wait, run or are dead letters. Empty fields match all.
 type Filter struct {
 	LabID           int64
 	Channels        []job.Channel
 	States          []job.State
-	Reason          string // the last failure's reason, or its beginning
+	Reason          string // reason of the last failure, or a prefix of it
 	CreatedBeforeMs int64
 }
 
-// searchable lists the states in which jobs can be found without an id. Finished jobs are kept for /jobInfo/ alone.
+// searchable lists the states in which jobs can be found without an id. Finished jobs are kept only for /jobInfo/.
 func searchable() []job.State {
 	return []job.State{job.Scheduled, job.Queued, job.Retrying, job.Started, job.Failed, job.Unknown}
 }
 
-// named returns the element of list with the given name, the zero value without one.
+// named returns the element of list with the given name, or the zero value if there is none.
 func named[T fmt.Stringer](list []T, word string) (one []T) {
 	at := slices.IndexFunc(list, func(x T) bool { return x.String() == word })
 	if at < 0 {
@@ -90,7 +90,6 @@ func words[T fmt.Stringer](list []T) (names []string) {
 	return names
 }
 
-// Filter returns the filter that the order describes.
 func (o *Order) Filter() (Filter, error) {
 	f := Filter{LabID: o.LabID, Reason: strings.TrimSpace(o.Reason), CreatedBeforeMs: o.CreatedBeforeMs}
 	wrong := task.Wrong{Index: -1}
@@ -110,7 +109,6 @@ func (o *Order) Filter() (Filter, error) {
 	return f, wrong.Err()
 }
 
-// Selects reports whether the filter selects a job.
 func (f Filter) Selects(j *manage.Job) bool {
 	r := &j.Record
 	return (f.LabID == 0 || r.LabID == f.LabID) &&
@@ -125,7 +123,7 @@ func (f Filter) wants(s job.State) bool {
 
 func (f Filter) wantsAny(list ...job.State) bool { return slices.ContainsFunc(list, f.wants) }
 
-// Target returns what is to be paused or resumed: a channel, a laboratory or a receiver, exactly one.
+// Target returns the target to pause or resume: exactly one channel, laboratory or receiver.
 func (o *Order) Target() (engine.Target, error) {
 	given := 0
 	for _, is := range []bool{o.Channel != "", o.LabID != 0, o.Receiver != ""} {

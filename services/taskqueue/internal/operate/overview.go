@@ -17,11 +17,11 @@ type Overview struct {
 	Lanes     []Lane           `json:"lanes"`
 	Dead      int64            `json:"dead"`
 	Unsaved   int64            `json:"unsaved"`   // ended jobs that wait for the archive
-	Paused    map[string]int64 `json:"paused"`    // when it was paused, by channel
+	Paused    map[string]int64 `json:"paused"`    // start of the pause, by channel
 	Held      []Alone          `json:"held"`      // paused laboratories and receivers
 	Left      []Alone          `json:"left"`      // failing providers and receivers
-	Providers []Provider       `json:"providers"` // the rows of tq_provider, in the order in which they are tried
-	Attempts  map[string]int64 `json:"attempts"`  // by channel, since the beginning
+	Providers []Provider       `json:"providers"` // rows of tq_provider, in the order in which they are tried
+	Attempts  map[string]int64 `json:"attempts"`  // by channel, since the queue was created
 	Faults    map[string]int64 `json:"faults"`
 }
 
@@ -33,10 +33,10 @@ type Provider struct {
 	// Country and TaskType limit what it serves; 0: no limit.
 	Country  int    `json:"country,omitempty"`
 	TaskType int    `json:"task_type,omitempty"`
-	Out      string `json:"out,omitempty"` // what is wrong with the row; empty: it is in force
+	Out      string `json:"out,omitempty"` // what is wrong with the row; empty: it is in use
 }
 
-// Lane is the load of one lane.
+// Lane is the load of a lane.
 type Lane struct {
 	Channel   string `json:"channel"`
 	Priority  string `json:"priority"`
@@ -45,19 +45,19 @@ type Lane struct {
 	Scheduled int64  `json:"scheduled"`
 	OldestMs  int64  `json:"oldest_ms"`
 	Running   int64  `json:"running"` // of the channel
-	Started   int64  `json:"started"` // jobs begun since the beginning
+	Started   int64  `json:"started"` // jobs started since the queue was created
 	Key       string `json:"key"`
 }
 
-// Alone is a destination that gets nothing: a laboratory or receiver that operators paused; a failing provider; or a
-// failing path pattern of a receiver, per laboratory.
+// Alone is a destination to which nothing is sent: a laboratory or receiver paused by operators, a failing provider, or
+// a failing class of paths at a receiver, per laboratory.
 type Alone struct {
 	Channel  string `json:"channel,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	LabID    int64  `json:"lab_id,omitempty"`
 	Receiver string `json:"receiver,omitempty"`
 	SinceMs  int64  `json:"since_ms"`
-	UntilMs  int64  `json:"until_ms,omitempty"` // then one delivery tries again; 0: until an operator resumes it
+	UntilMs  int64  `json:"until_ms,omitempty"` // end of the pause; 0: until an operator resumes it
 }
 
 func sortAlone(list []Alone) {
@@ -66,10 +66,10 @@ func sortAlone(list []Alone) {
 	})
 }
 
-// maxLeft bounds the list of failing destinations.
+// maxLeft is the maximum length of the list of failing destinations.
 const maxLeft = 50
 
-// Overview measures the queue.
+// Overview returns the state of the queue.
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	t, err := engine.Total(ctx, o.Queue)
 	if err != nil {
@@ -104,7 +104,7 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 func leftOf(h engine.Holds) []Alone {
 	list := []Alone{}
 	for to, one := range h.Held {
-		if to.IsOut() { // the list of rows says what is wrong with it
+		if to.IsOut() { // the list of rows shows what is wrong with it
 			continue
 		}
 		l := Alone{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
@@ -116,18 +116,18 @@ func leftOf(h engine.Holds) []Alone {
 	return list[:min(maxLeft, len(list))]
 }
 
-// aheadHours is the number of hours for which the schedule is counted by hour.
+// aheadHours is the number of hours for which scheduled jobs are counted by hour.
 const aheadHours = 48
 
-// Ahead counts the jobs that wait for a later time.
+// Ahead counts the scheduled jobs.
 type Ahead struct {
-	FirstMs int64   `json:"first_ms"` // the beginning of the current hour
+	FirstMs int64   `json:"first_ms"` // start of the current hour
 	Hours   []int64 `json:"hours"`
 	Later   int64   `json:"later"`
-	Partial bool    `json:"partial"` // the count was cut off because it would have taken too long
+	Partial bool    `json:"partial"` // the count was stopped, because it would have taken too long
 }
 
-// Ahead counts by hour what waits for a later time, from the beginning of the present hour on.
+// Ahead counts scheduled jobs by hour, starting with the current hour.
 func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
 	first := o.Clock.Now().UTC().Truncate(time.Hour)
 	sum := Ahead{FirstMs: first.UnixMilli(), Hours: make([]int64, aheadHours)}

@@ -8,17 +8,18 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// maxPauses bounds what is paused at a time: every claim names the paused laboratories.
+// maxPauses is the maximum number of simultaneous pauses, because every claim lists the paused laboratories.
 const maxPauses = 200
 
-// Paused tells what was paused or resumed.
+// Paused is the result of a pause or its end.
 type Paused struct {
 	Target engine.Target `json:"target"`
 	Paused bool          `json:"paused"`
 }
 
-// Pause lets no process begin jobs of a channel or a laboratory, or send to a receiver, within about a second, or ends
-// such a pause. What runs ends as usual; tasks are accepted.
+// Pause pauses a channel, a laboratory or a receiver, or ends such a pause. Within about a second, all processes stop
+// starting jobs of the channel or laboratory, or sending to the receiver. Running jobs end as usual, and tasks are
+// still accepted.
 func (o *Operator) Pause(ctx context.Context, x Order) (Paused, error) {
 	if err := x.Check(); err != nil {
 		return Paused{}, err

@@ -13,28 +13,28 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Marks tells what is paused on a shard.
+// Marks returns the pauses on a shard.
 type Marks interface {
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 }
 
-// Pauses is what a process knows of the pauses. Safe for concurrent use, RunOnce in one loop.
+// Pauses caches the pauses in a process. It is safe for concurrent use, except RunOnce.
 type Pauses struct {
 	marks Marks
-	shard int                         // the one that answered last
-	known atomic.Pointer[knownPauses] // nil until the first answer
+	shard int                         // the shard that responded last
+	known atomic.Pointer[knownPauses] // nil until the first response
 }
 
 type knownPauses struct {
 	marks map[engine.Target]time.Time
-	flows map[job.Flow]int // of paused laboratories
+	flows map[job.Flow]int // flows of paused laboratories
 }
 
-// NewPauses makes the pauses of a process.
+// NewPauses returns a cache of the pauses read from marks.
 func NewPauses(marks Marks) *Pauses { return &Pauses{marks: marks} }
 
-// RunOnce asks one shard after the other until one answers: all have the same marks. While none does, the last answer
-// counts.
+// RunOnce reads the pauses from one shard after another until one responds; all shards have the same pauses. While none
+// responds, the last result is used.
 func (p *Pauses) RunOnce(ctx context.Context) (err error) {
 	next := &knownPauses{flows: map[job.Flow]int{}}
 	for range job.Shards {
@@ -65,10 +65,10 @@ func (k *knownPauses) has(t engine.Target) bool {
 	return is
 }
 
-// Channel reports whether no job of a channel begins.
+// Channel reports whether a channel is paused.
 func (p *Pauses) Channel(c job.Channel) bool { return p.known.Load().has(engine.ChannelTarget(c)) }
 
-// Labs lists the paused laboratories.
+// Labs returns the paused laboratories.
 func (p *Pauses) Labs() (labs []int64) {
 	known := p.known.Load()
 	if known == nil {
@@ -83,27 +83,27 @@ func (p *Pauses) Labs() (labs []int64) {
 	return labs
 }
 
-// Receiver reports whether nothing is sent to an origin.
+// Receiver reports whether a receiver is paused.
 func (p *Pauses) Receiver(origin string) bool {
 	return p.known.Load().has(engine.ReceiverTarget(origin))
 }
 
-// pausing is the queue of one pump, which claims nothing while its channel is paused, and nothing of paused
-// laboratories: the claim passes their flows by, however much waits in them.
+// pausing is the queue of one pump. It claims nothing while its channel is paused, and no jobs of paused laboratories:
+// the claim skips their flows, however many jobs wait in them.
 type pausing struct {
 	worker.Queue
 	pauses *Pauses
-	doubt  bool // the answer of a claim got lost before the pause: the next one must tell
+	doubt  bool // the reply to a claim before the pause was lost; the next claim must report it
 }
 
-// Pausing makes the queue of one pump respect the pauses.
+// Pausing returns the queue of a pump that does not claim paused jobs.
 func Pausing(q worker.Queue, pauses *Pauses) worker.Queue {
 	return &pausing{Queue: q, pauses: pauses}
 }
 
 var errUnknownPauses = errors.New("what is paused is not known yet")
 
-// Claim takes nothing that is paused.
+// Claim claims jobs that are not paused.
 func (p *pausing) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Claim, error) {
 	known := p.pauses.known.Load()
 	if known == nil {
@@ -124,7 +124,7 @@ func (p *pausing) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Clai
 	return claim, err
 }
 
-// without is the limits of a claim with paused flows.
+// without returns the limits of a claim, with the paused flows excluded.
 func without(q engine.ClaimRequest, paused map[job.Flow]int) *engine.Limits {
 	limits := engine.Limits{Ordinary: q.Max, EachOrdinary: q.Max, EachReserved: q.Max}
 	if q.Limits != nil {

@@ -13,11 +13,11 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// StepSize is how many jobs are read together.
+// StepSize is the number of jobs read per call.
 const StepSize = 500
 
-// ranges lists where the jobs of a filter may be. A laboratory's jobs are in few flows, so that a flood of another one
-// need not be read to find them.
+// ranges returns the ranges in which jobs of the filter may be. A laboratory's jobs are in few flows, so that many jobs
+// of another one need not be read.
 func (f Filter) ranges() (list []engine.Range) {
 	flows := []job.Flow{engine.AllFlows}
 	if f.LabID != 0 {
@@ -48,7 +48,7 @@ func (f Filter) ranges() (list []engine.Range) {
 	return list
 }
 
-// place is where a walk over the ranges of a filter stands.
+// place is a position in the ranges of a filter.
 type place struct {
 	at    int
 	after engine.Member
@@ -74,14 +74,14 @@ func parsePlace(text string) (p place, err error) {
 	return p, nil
 }
 
-// match is a job that a filter selects, and where it was found.
+// match is a job selected by a filter, and where it was found.
 type match struct {
 	*manage.Job
 	entry engine.Member
 }
 
-// walk reads up to most jobs from a cursor on and hands the ones that the filter selects to take, until it has enough.
-// next is the cursor to continue from; it is empty at the end.
+// walk reads up to most jobs from a cursor on and passes the selected ones to take, until take reports that it has
+// enough. next is the cursor to continue from; it is empty at the end.
 func (o *Operator) walk(
 	ctx context.Context, f Filter, cursor string, most int, take func(match) (enough bool),
 ) (looked int, next string, err error) {
@@ -117,7 +117,7 @@ func (o *Operator) walk(
 	return looked, next, nil
 }
 
-// look reads the jobs of a page from Redis. It does not search the archive: deleted jobs are nil.
+// look reads the jobs of a page from Redis, not from the archive. Deleted jobs are nil.
 func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*manage.Job, error) {
 	if len(page) == 0 {
 		return nil, nil
@@ -130,19 +130,19 @@ func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*manage.Jo
 }
 
 const (
-	searchLooks = 10 * StepSize // of one request
-	pageSize    = 50            // jobs of one answer
+	searchLooks = 10 * StepSize // per request
+	pageSize    = 50            // jobs per response
 )
 
-// Found is one answer of a search.
+// Found is one page of search results.
 type Found struct {
 	Jobs   []Job  `json:"jobs"`
 	Looked int    `json:"looked"`
-	Next   string `json:"next"` // the cursor to continue from; empty: that was all
+	Next   string `json:"next"` // cursor to continue from; empty at the end
 }
 
-// Search finds some jobs from a cursor on. It reads a bounded number of them: no jobs and a cursor mean that none
-// was found so far.
+// Search finds jobs from a cursor on. It reads a limited number of jobs per call: a result without jobs but with a
+// cursor means that none has been found so far.
 func (o *Operator) Search(ctx context.Context, x Order) (Found, error) {
 	f, err := x.Filter()
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
 
-// Parsing the international form of a number, in any notation, returns the same number.
+// FuzzAnInternationalNumberStaysAsItIs checks that the international form of a number, in any notation, is parsed to
+// the same number.
 func FuzzAnInternationalNumberStaysAsItIs(f *testing.F) {
 	f.Add(91, "9812345678")
 	f.Add(91, "09812345678")

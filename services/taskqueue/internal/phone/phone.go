@@ -1,5 +1,5 @@
-// Package phone parses the phone number of a task: a number that is valid in its country by libphonenumber's rules, in
-// international form. It is a pure function without state.
+// Package phone parses the phone numbers of tasks: numbers in international form that are valid in their country by
+// libphonenumber's rules. It is a pure function without state.
 package phone
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// Number is a valid phone number. The zero value is no number.
+// Number is a valid phone number. The zero value means no number.
 type Number struct {
 	Country int    // calling code, such as 91
-	Digits  string // with the calling code: 919812345678
-	// Landline is set when the number is known to be no mobile phone.
+	Digits  string // including the calling code, such as 919812345678
+	// Landline is set if the number is certainly not a mobile phone.
 	Landline bool
 }
 
-// E164 returns the number as +919812345678.
+// E164 returns the number in the form +919812345678.
 func (n Number) E164() string { return "+" + n.Digits }
 
-// Reasons why a text is not accepted as a number. The texts continue a sentence for the caller.
+// Reasons why a text is not accepted as a number. They continue a sentence in the error for the caller.
 var (
 	ErrNone    = errors.New("is not a telephone number: write digits, with + and the country code in front if you like")
 	ErrCountry = errors.New("needs countryCode beside it, or must be a text that begins with + and the country code")
@@ -31,20 +31,20 @@ var (
 	ErrOther   = errors.New("begins with the code of another country than countryCode")
 )
 
-// reserved matches magic numbers, which make simulated sends fail. The last digit selects how: 1 temporary, 2
+// reserved matches special numbers that make simulated sends fail. The last digit determines how: 1 temporary, 2
 // permanent, 3 slow, 4 unknown.
 var reserved = regexp.MustCompile(`^0{5,14}[1-4]$`)
 
-// Reserved reports whether a text is a magic number for simulated sends. No phone has such a number.
+// Reserved reports whether a text is a special number for simulated sends. No phone has such a number.
 func Reserved(text string) bool { return reserved.MatchString(text) }
 
-// KnownCountry reports whether a calling code, 91, belongs to a country.
+// KnownCountry reports whether a calling code, such as 91, belongs to a country.
 func KnownCountry(code int) bool { return regionOf(code) != phonenumbers.UNKNOWN_REGION }
 
 func regionOf(code int) string { return phonenumbers.GetRegionCodeForCountryCode(code) }
 
-// Country parses a calling code, ignoring leading zeros and plus signs: 0 when the text is empty, -1 when it is no
-// number.
+// Country parses a calling code, ignoring leading zeros and plus signs. It returns 0 for an empty text and -1 if the
+// text is not a number.
 func Country(text string) int {
 	text = strings.TrimLeft(text, "+0")
 	code, err := strconv.Atoi(text)
@@ -64,8 +64,8 @@ var (
 	noSeparators = strings.NewReplacer(" ", "", "(", "", ")", "", ".", "", "-", "")
 )
 
-// Parse parses a number of a country, given by its calling code. The number may begin with the calling code or with a
-// trunk zero. With country 0 it must begin with + or 00 and its calling code.
+// Parse parses a number of a country, given by its calling code. The number may begin with the calling code or a trunk
+// zero. If country is 0, it must begin with + or 00 and the calling code.
 func Parse(country int, text string) (Number, error) {
 	if Reserved(text) {
 		return Number{Digits: text}, nil
@@ -86,7 +86,8 @@ func Parse(country int, text string) (Number, error) {
 		text = "+" + strconv.Itoa(country) + strings.TrimPrefix(text, strconv.Itoa(country))
 	}
 	national, valid := read(text, country)
-	// In countries with numbers of many lengths, a number with its calling code may also be a valid landline without it.
+	// In countries whose numbers have many lengths, a number with its calling code may also be a valid landline number
+	// without it.
 	if with, ok := read("+"+text, country); ok && text[0] != '+' && with.Country == country && (!valid || !with.Landline) {
 		return with, nil
 	}
@@ -99,7 +100,7 @@ func Parse(country int, text string) (Number, error) {
 	return national, nil
 }
 
-// read parses a number; ok is false when it is not valid.
+// read parses a number; ok is false if it is not valid.
 func read(text string, country int) (n Number, ok bool) {
 	parsed, err := phonenumbers.Parse(text, regionOf(country))
 	if err != nil || !phonenumbers.IsValidNumber(parsed) {

@@ -19,7 +19,7 @@ func TestANumberBelongsToItsCountryOrIsRefused(t *testing.T) {
 		{91, "+91 98123-45678", "+919812345678"},
 		{91, "00919812345678", "+919812345678"},
 		{91, "9198123456", "+919198123456"}, // ten digits that begin with the calling code are a national number
-		// In countries with numbers of many lengths, these could also be landlines without the calling code.
+		// In countries whose numbers have many lengths, these could also be landline numbers without the calling code.
 		{49, "4915112345678", "+4915112345678"},
 		{62, "62813760142", "+62813760142"},
 		{383, "38343181515", "+38343181515"},
@@ -32,10 +32,10 @@ func TestANumberBelongsToItsCountryOrIsRefused(t *testing.T) {
 		{1, "12125551234", "+12125551234"},
 		{7, "89161234567", "+79161234567"},
 		{65, "92842754", "+6592842754"},
-		{91, "0000000001", "+0000000001"}, // magic number
+		{91, "0000000001", "+0000000001"}, // special number for simulated sends
 		{0, "0000000004", "+0000000004"},
 
-		{0, "9812345678", ""}, // could be Iran's
+		{0, "9812345678", ""}, // 98 could be the calling code of Iran
 		{0, "919812345678", ""},
 		{91, "0000000000", ""},
 		{91, "0000000005", ""},

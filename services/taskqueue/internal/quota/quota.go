@@ -1,6 +1,6 @@
 // Package quota limits how many bytes of a laboratory may wait. One process measures the waiting bytes every few
-// seconds for all processes. Each process adds what it accepted and claimed since. Several processes together may
-// accept more than the limit in between.
+// seconds for all processes, and each process adds the bytes that it has accepted and claimed since. Between two
+// measurements, several processes together may exceed the limit.
 package quota
 
 import (
@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// largest is the size assumed for a stored job that was not measured: 64 KiB of payload, and its other fields.
+	// largest is the assumed size of a stored job that was not measured: 64 KiB of payload and the other fields.
 	largest = 128 << 10
 	// unmeasured is the divisor of the quota for the bytes that flows with few jobs in each lane may have without being
 	// measured.
 	unmeasured = 4
-	// reservedPart is the divisor of a laboratory's bytes for the part that each of its two reserved flows has for itself:
+	// reservedPart is the divisor of a laboratory's bytes for the reserved part of each of its two reserved flows:
 	// one-time passwords and urgent notices.
 	reservedPart  = 16
 	reservedFlows = 2
-	// leastReserved is the smallest reserved part. A notice with three addressees takes about 2 KiB, so it fits whatever
-	// the quota is.
+	// leastReserved is the minimum reserved part. A notice with three recipients takes about 2 KiB, so it fits with any
+	// quota.
 	leastReserved = 64 << 10
 )
 
@@ -33,17 +33,17 @@ type Sizes interface {
 	FlowBytes(ctx context.Context) (map[job.Flow]int64, error)
 }
 
-// Bytes counts the waiting bytes of each flow. Its methods may be called from several goroutines, RunOnce from one.
+// Bytes counts the waiting bytes of each flow. It is safe for concurrent use, except RunOnce.
 type Bytes struct {
 	sizes Sizes
 	most  int64
 
 	mu       sync.Mutex // guards the fields below
 	measured map[job.Flow]int64
-	since    map[job.Flow]int64 // bytes accepted less bytes claimed since the measurement began
+	since    map[job.Flow]int64 // bytes accepted minus bytes claimed since the start of the measurement
 }
 
-// New returns a quota of most bytes for each laboratory, with reserved parts for one-time passwords and urgent notices.
+// New returns a quota of most bytes per laboratory, with reserved parts for one-time passwords and urgent notices.
 func New(sizes Sizes, most int64) *Bytes {
 	return &Bytes{sizes: sizes, most: most, measured: map[job.Flow]int64{}, since: map[job.Flow]int64{}}
 }
@@ -66,7 +66,7 @@ func (q *Bytes) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Measure publishes, for all processes, the bytes queued by the flows that have enough jobs to matter.
+// Measure publishes, for all processes, the waiting bytes of the flows with enough jobs to matter.
 func (q *Bytes) Measure(ctx context.Context) error {
 	least := q.most / largest / unmeasured / int64(job.Shards*len(job.Lanes()))
 	total := map[job.Flow]int64{}
@@ -82,7 +82,7 @@ func (q *Bytes) Measure(ctx context.Context) error {
 	return q.sizes.NoteFlowBytes(ctx, total)
 }
 
-// Fits reports whether n more bytes of a flow may wait. The platform's own calls always fit; a nil quota has no limit.
+// Fits reports whether n more bytes of a flow may wait. The platform's own calls always fit. A nil quota has no limit.
 func (q *Bytes) Fits(flow job.Flow, n int64) bool {
 	if q == nil || flow == job.FlowPlatform {
 		return true
@@ -92,7 +92,7 @@ func (q *Bytes) Fits(flow job.Flow, n int64) bool {
 	return q.measured[flow]+q.since[flow]+n <= limitOf(q.most, flow)
 }
 
-// limitOf returns how many of a laboratory's most bytes a flow may use. No flow can use the part of another one.
+// limitOf returns how many of a laboratory's most bytes a flow may use. Flows cannot use each other's parts.
 func limitOf(most int64, flow job.Flow) int64 {
 	if flow.Reserved() {
 		return max(most/reservedPart, leastReserved)
@@ -100,7 +100,7 @@ func limitOf(most int64, flow job.Flow) int64 {
 	return most - reservedFlows*(most/reservedPart)
 }
 
-// Add counts n more bytes of a flow as waiting; n is negative when jobs were claimed.
+// Add adds n to the waiting bytes of a flow; n is negative after a claim.
 func (q *Bytes) Add(flow job.Flow, n int64) {
 	if q == nil {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// TestNoFlowUsesThePartOfAnother fills the flows of a laboratory one after another. With a small quota an urgent notice
-// still fits.
+// TestNoFlowUsesThePartOfAnother fills the flows of a laboratory one after another. Even with a small quota, an urgent
+// notice must still fit.
 func TestNoFlowUsesThePartOfAnother(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int64]map[job.Flow]int64{

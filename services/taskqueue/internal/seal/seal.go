@@ -1,6 +1,6 @@
 // Package seal encrypts the payloads of jobs at rest: message bodies, one-time passwords, recipients and headers. Each
-// key is a file whose name is its id. New jobs are sealed with the last key by name, and every key opens, so that a key
-// is rotated by adding a file, and removed once no job of its time exists.
+// key is a file whose name is its id. New jobs are encrypted with the last key by name, and all keys can decrypt. A key
+// is rotated by adding a file; the old file can be removed once no job encrypted with it exists.
 package seal
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// ErrNoKey reports that the key of a sealed job is missing. The job waits for it.
+// ErrNoKey is returned if the key of a sealed job is missing. The job waits for the key.
 var ErrNoKey = errors.New("the key that the job was sealed with is not among the keys")
 
 const keyBytes = 32
 
-// Ring holds the keys of a deployment. A nil ring seals nothing, and opens only jobs that are not sealed. Safe for
-// concurrent use.
+// Ring holds the keys of a deployment. A nil ring does not seal and opens only unsealed jobs. It is safe for concurrent
+// use.
 type Ring struct {
 	files   fs.FS
 	current atomic.Pointer[keys]
@@ -39,13 +39,14 @@ type keys struct {
 	newest string
 }
 
-// NewRing returns a ring with the keys in files: 32 bytes in base64 each, as `openssl rand -base64 32` writes them.
+// NewRing returns a ring with the keys in files. A file contains 32 bytes in base64, as written by `openssl rand
+// -base64 32`.
 func NewRing(files fs.FS) (*Ring, error) {
 	r := &Ring{files: files}
 	return r, r.Reload()
 }
 
-// Reload reads the keys again. After an error the ring keeps its keys.
+// Reload reads the keys again. After an error, the ring keeps its keys.
 func (r *Ring) Reload() error {
 	entries, err := fs.ReadDir(r.files, ".")
 	if err != nil {
@@ -92,7 +93,7 @@ const (
 	fieldText    = 3
 )
 
-// Seal replaces the payload of a job by its sealed form. A job that is sealed already stays unchanged.
+// Seal replaces the payload of a job by its encrypted form. A job that is already sealed stays unchanged.
 func (r *Ring) Seal(b *job.Body, c job.Channel) {
 	if r == nil || len(b.Sealed) > 0 {
 		return
@@ -115,11 +116,11 @@ func message(fields ...[]byte) []byte {
 	return out
 }
 
-// owner returns the associated data that binds a sealed payload to its laboratory: it cannot be opened in a job of
-// another one.
+// owner returns the associated data that binds a sealed payload to its laboratory, so that it cannot be opened in a job
+// of another one.
 func owner(b *job.Body) []byte { return []byte("job of laboratory " + strconv.FormatInt(b.LabID, 10)) }
 
-// Open restores the payload of a sealed job. When the key is unknown, it reads the keys again.
+// Open restores the payload of a sealed job. If the key is unknown, the keys are read again.
 func (r *Ring) Open(b *job.Body) error {
 	if len(b.Sealed) == 0 {
 		return nil

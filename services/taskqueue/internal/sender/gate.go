@@ -9,10 +9,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// unknownDelay is how long a message waits before the rules were read.
+// unknownDelay is how long a message waits while the rules have not been read.
 const unknownDelay = 30 * time.Second
 
-// Gate checks again at the moment of sending whether a laboratory may use the senders that a message names: a rule may
+// Gate checks again, at the time of sending, whether a laboratory may use the senders named in a message. A rule may
 // have been removed since the task was accepted.
 type Gate struct {
 	senders *Senders
@@ -22,8 +22,8 @@ type Gate struct {
 // NewGate returns a Gate in front of next.
 func NewGate(senders *Senders, next worker.Handler) *Gate { return &Gate{senders: senders, next: next} }
 
-// Handle fails a message permanently when the laboratory may not use a sender that it names. It does not check messages
-// that name none, nor messages that the platform sends for no laboratory.
+// Handle fails a message permanently if it names a sender that the laboratory may not use. Messages that name no
+// sender, and those sent by the platform without a laboratory, are not checked.
 func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	channel := d.ID.Lane().Channel
 	named, err := task.Senders(channel, d.Body.Data)

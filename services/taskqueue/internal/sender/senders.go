@@ -1,5 +1,5 @@
-// Package sender decides which senders a laboratory's tasks may use: addresses of mails, sender ids of SMS, numbers of
-// WhatsApp by the name of their provider.
+// Package sender decides which senders a laboratory's tasks may use: e-mail addresses, SMS sender ids, and WhatsApp
+// numbers by the name of their provider.
 package sender
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Rule is a row of table tq_sender: one sender that may be used.
+// Rule is a row of table tq_sender. It permits one sender.
 type Rule struct {
-	LabID   int64  `json:"lab_id,omitempty"` // 0: of every laboratory
+	LabID   int64  `json:"lab_id,omitempty"` // 0: all laboratories
 	Channel string `json:"channel"`
-	Sender  string `json:"sender"` // for mails an address, @example.com for a whole domain, or a display name
-	// Several is set in a rule without other fields when the installation has more than one laboratory: then a laboratory
-	// may use only senders that a rule assigns to it.
+	Sender  string `json:"sender"` // for e-mail: an address, @example.com for a whole domain, or a display name
+	// Several is set, in a rule without other fields, if the installation has more than one laboratory. A laboratory may
+	// then use only senders assigned to it by a rule.
 	Several bool `json:"several,omitempty"`
 }
 
@@ -33,7 +33,7 @@ type owner struct {
 	channel string
 }
 
-// Senders holds the current rules. Safe for concurrent use, except RunOnce.
+// Senders holds the current rules. It is safe for concurrent use, except RunOnce.
 type Senders struct {
 	copied.Rows[Rule]
 	rules atomic.Pointer[ruleSet]
@@ -65,12 +65,12 @@ func (s *Senders) use(rows []Rule) error {
 	return nil
 }
 
-// Known reports whether the rules were read; there may be none.
+// Known reports whether the rules have been read, even if there are none.
 func (s *Senders) Known() bool { return s.rules.Load() != nil }
 
 // Allows reports whether a laboratory's task may use a sender. In an installation with one laboratory, any display name
-// is allowed, and any sender if there is no rule for it. Before the rules are read everything is allowed; the Gate
-// checks again before the message is sent.
+// is allowed, and any sender for which there is no rule. While the rules have not been read, everything is allowed; the
+// Gate checks again before the message is sent.
 func (s *Senders) Allows(c job.Channel, lab int64, named task.Sender) bool {
 	known := s.rules.Load()
 	if known == nil || named.Display && !known.several {

@@ -14,7 +14,7 @@ import (
 
 var errAway = errors.New("the database is unavailable")
 
-// table returns the rows, or an error.
+// table is a fake source that returns the rows, or an error.
 type table struct {
 	rows []sender.Rule
 	away bool
@@ -89,7 +89,8 @@ func TestTheRulesOutliveTheDatabaseAndTheProcess(t *testing.T) {
 	}
 }
 
-// In TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed an empty list allows no sender.
+// TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed checks that, with several laboratories, an empty list of
+// rules allows no sender.
 func TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed(t *testing.T) {
 	t.Parallel()
 	rows := &table{rows: []sender.Rule{

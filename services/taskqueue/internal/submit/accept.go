@@ -1,4 +1,4 @@
-// Package submit turns the tasks of a request into jobs: it validates them, all or none, and enqueues them as one
+// Package submit converts the tasks of a request to jobs: it validates them, all or none, and enqueues them as one
 // batch.
 package submit
 
@@ -38,15 +38,15 @@ type Observer interface {
 
 const (
 	keepClientKey = 24 * time.Hour
-	keepServerKey = time.Minute // longer than any repeat inside one call
-	// windowTries bounds how often a window may change between the read for an override and the batch. Each time another
-	// request succeeded, so only a defective store changes it this often in a row.
+	keepServerKey = time.Minute // longer than the retries within one call
+	// windowTries is how often the batch is retried if a window changes between the read for an override and the batch.
+	// Each change means that another request succeeded, so only a defective store changes it this often in a row.
 	windowTries  = 200
 	maxKeyLength = 255
 )
 
-// Acceptor accepts tasks: it checks a whole request, plans its jobs and hands them to the engine as one batch, so that
-// a repeat of the request returns the same ids. Safe for concurrent use.
+// Acceptor accepts tasks: it validates a whole request, plans its jobs and passes them to the engine as one batch, so
+// that a repeat of the request returns the same ids. It is safe for concurrent use.
 type Acceptor struct {
 	Checks
 	Queue    Accepting
@@ -58,17 +58,17 @@ type Acceptor struct {
 	turn atomic.Uint64 // spreads requests over the shards
 }
 
-// Request is one call, with its caller.
+// Request is one call and its caller.
 type Request struct {
 	task.Caller
 	IdempotencyKey string // chosen by the caller; may be empty
-	Traceparent    string // span that the executions of the jobs continue
+	Traceparent    string // span that is continued by the executions of the jobs
 	RequestID      string
 }
 
 // Accept accepts all tasks or none and returns their ids in the order of the tasks. It may be repeated with the same
-// IdempotencyKey; without one, only the retries inside this call are safe. now is set when the tasks have no due times
-// of their own.
+// IdempotencyKey; without one, only the retries within this call are safe. now is set if the tasks have no due times of
+// their own.
 func (a *Acceptor) Accept(
 	ctx context.Context, r Request, tasks []task.Submission, now bool,
 ) ([]string, error) {
@@ -82,7 +82,7 @@ func (a *Acceptor) Map(ctx context.Context, r Request, list []task.Mapping) ([]s
 	return a.enqueue(ctx, r, planned, err)
 }
 
-// enqueue submits planned jobs, or returns wrong, the error of their validation.
+// enqueue submits planned jobs. wrong is the error of their validation; if set, it is returned.
 func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wrong error) ([]string, error) {
 	if wrong == nil && len(r.IdempotencyKey) > maxKeyLength {
 		wrong = apperr.InvalidField("idempotency_key",
@@ -123,15 +123,15 @@ func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wr
 	return ids, nil
 }
 
-// group is a request in the form in which one script accepts it, on one shard.
+// group is a request in the form accepted by one script on one shard.
 type group struct {
 	Request
 	key   string
 	hash  string
 	tasks []Planned // at most one per window
-	slot  []int     // for each task of the request, its position in tasks
-	shard int       // shard that gets the jobs
-	keyAt int       // shard that has the idempotency key
+	slot  []int     // position in tasks of each task of the request
+	shard int       // shard of the jobs
+	keyAt int       // shard of the idempotency key
 }
 
 func (a *Acceptor) group(r Request, planned []Planned) *group {
@@ -145,8 +145,8 @@ func (a *Acceptor) group(r Request, planned []Planned) *group {
 	return g
 }
 
-// place selects the shard of a request: the one with all windows of the owner, so that one script accepts a request
-// with several; else the one given by the hash of its idempotency key; else the next in turn.
+// place selects the shard of a request. A request with windows goes to the shard of its owner's windows, so that one
+// script can accept several; otherwise the shard is given by the hash of the idempotency key, or is the next in turn.
 func (a *Acceptor) place(g *group) {
 	g.shard = int(a.turn.Add(1) % job.Shards)
 	if g.IdempotencyKey != "" {
@@ -161,7 +161,7 @@ func (a *Acceptor) place(g *group) {
 	}
 }
 
-// add adds a task to the group. A second task of the same window joins or overrides the first one immediately; known
+// add adds a task to the group. A second task of the same window joins or overrides the first one immediately. known
 // maps windows to positions in tasks.
 func (g *group) add(p Planned, known map[string]int) {
 	at, joins := known[p.window]
@@ -176,8 +176,8 @@ func (g *group) add(p Planned, known map[string]int) {
 	g.slot = append(g.slot, at)
 }
 
-// identify computes the hash of the request, by which a repeat is recognized. It covers the tasks as they were sent,
-// without what acceptance adds (times, the country of a number), and only the digest of a window's key.
+// identify computes the hash by which a repeat of the request is recognized. It covers the tasks as sent, without
+// additions (times, the country of a number), and only the digest of a window's key.
 func (g *group) identify() {
 	h := sha256.New()
 	var buffer []byte
@@ -245,7 +245,7 @@ func (a *Acceptor) batch(g *group) engine.Batch {
 	return b
 }
 
-// bytesOf returns the bytes of the jobs in Redis by flow.
+// bytesOf returns the bytes that the jobs take in Redis, by flow.
 func bytesOf(jobs []engine.NewJob) map[job.Flow]int64 {
 	sizes := map[job.Flow]int64{}
 	for i := range jobs {

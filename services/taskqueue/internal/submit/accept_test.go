@@ -39,7 +39,8 @@ func accepting(t *testing.T) (*submit.Acceptor, *engine.Redis) {
 	return &submit.Acceptor{Queue: q, Checks: checks, IDs: generator(), Observer: anywhere{}}, q
 }
 
-// Joins race with the moment at which the window's job is due: every id that a caller gets is delivered exactly once.
+// TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce lets joins race with the moment at which the window's job is due.
+// Every id returned to a caller must be delivered exactly once.
 func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	t.Parallel()
 	s, q := accepting(t)
@@ -53,7 +54,7 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	for range 8 {
 		joins.Go(func() {
 			for n := range 125 {
-				at := moment(0).Format(task.TimeLayout) // due at once: every join races with the claim
+				at := moment(0).Format(task.TimeLayout) // due immediately, so that every join races with the claim
 				one := toWindow(at, "k")
 				if n%5 == 0 {
 					one.Override = true
@@ -85,7 +86,7 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	}
 }
 
-// toWindow returns a webhook task of a window; empty: without a window.
+// toWindow returns a webhook task with a window; empty: without one.
 func toWindow(at, window string) task.Submission {
 	return task.Submission{Task: 4, Type: 2, Data: []byte(`{"url":"https://a.example/"}`), Due: at,
 		WindowKey: window, LogTag: window}
@@ -108,7 +109,7 @@ func isClosed(stop <-chan struct{}) bool {
 func drain(ctx context.Context, t *testing.T, q *engine.Redis, stop <-chan struct{}, seen func(job.ID)) {
 	shard := engine.ShardOf("window\x0012") // the shard of the laboratory's windows
 	for turn := 1; ctx.Err() == nil; turn++ {
-		last := isClosed(stop) // checked before the claim, so that jobs accepted meanwhile are claimed in another turn
+		last := isClosed(stop) // checked before the claim, so that jobs accepted meanwhile are claimed in another round
 		c, err := q.Claim(ctx, engine.ClaimRequest{Shard: shard, Channel: job.Webhook, Max: 10, Turn: turn})
 		if err != nil {
 			t.Error(err)
@@ -165,8 +166,9 @@ func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// A request with windows is accepted on the shard of its owner, another one on the shard of its key. The same key for
-// both is a mistake of the caller, and must be a conflict in either order.
+// TestAKeyNamesOneRequestWithWindowsOrWithout: a request with windows is accepted on the shard of its owner, another
+// one on the shard of its key. If a caller uses the same key for both by mistake, it must be a conflict in either
+// order.
 func TestAKeyNamesOneRequestWithWindowsOrWithout(t *testing.T) {
 	t.Parallel()
 	s, _ := accepting(t)

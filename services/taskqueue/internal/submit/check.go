@@ -23,15 +23,15 @@ const (
 	maxTag       = 128
 	maxWindowKey = 190
 	otpValidity  = 5 * time.Minute
-	// maxUrgentBytes is the largest data of an urgent notice. FCM accepts no larger message.
+	// maxUrgentBytes is the maximum data size of an urgent notice. FCM accepts no larger message.
 	maxUrgentBytes = 4 << 10
-	// maxPasswordBytes is the largest data of a task with a one-time password.
+	// maxPasswordBytes is the maximum data size of a task with a one-time password.
 	maxPasswordBytes = 1 << 10
-	// pastSkew is how far in the past the time of a task may be; such a task is due immediately.
+	// pastSkew is how far in the past the time of a task may be. Such a task is due immediately.
 	pastSkew = 24 * time.Hour
 )
 
-// Planned is a validated task, ready to become a job.
+// Planned is a validated task that can become a job.
 type Planned struct {
 	Lane     job.Lane
 	Body     job.Body
@@ -42,14 +42,14 @@ type Planned struct {
 	to       phone.Number
 }
 
-// Recipient returns the phone number that the task goes to.
+// Recipient returns the phone number of the task's recipient.
 func (p *Planned) Recipient() phone.Number { return p.to }
 
 // Targets reports which URLs may be called.
 type Targets interface {
-	// CheckPublic returns an error for URLs to which nothing can ever be delivered.
+	// CheckPublic returns an error for URLs to which delivery can never succeed.
 	CheckPublic(raw string) error
-	// IsInternal reports whether the URL names an origin of the platform itself.
+	// IsInternal reports whether the URL has an origin of the platform itself.
 	IsInternal(u *url.URL) bool
 }
 
@@ -61,13 +61,13 @@ type Checks struct {
 	Clock   clock.Clock
 	// Country is the calling code for phone numbers without one; 0: there is no default.
 	Country int
-	// Mailbox accepts the magic phone numbers that simulate failures.
+	// Mailbox accepts the special phone numbers that simulate failures.
 	Mailbox bool
 	// Sender reports whether a laboratory's task may use a sender; nil: any.
 	Sender func(c job.Channel, lab int64, named task.Sender) bool
 }
 
-// errInstrument rejects a task that reaches persons with the token of an instrument interface.
+// errInstrument is returned for a message to persons with the token of an instrument interface.
 var errInstrument = apperr.New(apperr.Forbidden, "INSTRUMENT_MAY_NOT_SEND",
 	"An instrument's token may queue webhooks (task 4) only; messages to people are sent by a login or a service")
 
@@ -105,8 +105,8 @@ func (v *Checks) plan(caller task.Caller, tasks []task.Submission, now bool) ([]
 	return planned, wrong.Err()
 }
 
-// setup rejects a task because of what the installation lacks. A service of the platform gets a temporary error
-// instead, because operators fix the installation: its message must not be parked as invalid.
+// setup rejects a task because the installation lacks something. A platform service gets a temporary error instead,
+// because operators fix the installation and the message must not be parked as invalid.
 func (c *checker) setup(is bool, name, text string) {
 	if is && c.caller.Internal {
 		c.lacks = text
@@ -130,7 +130,7 @@ func tooMany(field string, n int) error {
 	return nil
 }
 
-// Check returns the plan of the task at position index, or its invalid fields. now is set when the task has no due time
+// Check returns the plan of the task at position index, or its invalid fields. now is set if the task has no due time
 // of its own.
 func (v *Checks) Check(
 	index int, t task.Submission, now bool, caller task.Caller,
@@ -208,8 +208,8 @@ func (c *checker) due() {
 	}
 }
 
-// url checks a URL that the queue is to call, and reports whether it is the platform's own. With required set, an empty
-// URL is an error.
+// url checks a URL to be called by the queue, and reports whether it is the platform's own. If required is set, an
+// empty URL is an error.
 func (c *checker) url(field, raw string, required bool) (internal bool) {
 	if raw == "" {
 		c.wrong.If(required, field, "%s is missing", field)
@@ -256,14 +256,14 @@ func (c *checker) data() {
 }
 
 // urgent reports whether the task belongs to its laboratory's flow of urgent notices, which other tasks cannot use. The
-// notification service marks notices of critical results with the highest priority. A notice that is large, or due
-// later than a one-time password may be, is an ordinary task, so that the reserved flow stays free.
+// notification service marks notices of critical results with the highest priority. A notice that is large or scheduled
+// too far ahead is an ordinary task, so that the reserved flow stays free.
 func (c *checker) urgent() bool {
 	return c.caller.Notices() && c.row.Notice() && c.Lane.Priority == job.High &&
 		len(c.Body.Data) <= maxUrgentBytes && c.DueMs <= c.Clock.Now().Add(task.PasswordHorizon).UnixMilli()
 }
 
-// decoded decodes the payload and calls check with it, or adds the field that cannot be decoded.
+// decoded decodes the payload and calls check with it, or adds the field that cannot be decoded to the invalid ones.
 func decoded[Payload any](c *checker, check func(*Payload)) {
 	var payload Payload
 	field, message := task.Decode(c.Body.Data, &payload)
@@ -274,8 +274,8 @@ func decoded[Payload any](c *checker, check func(*Payload)) {
 	}
 }
 
-// password checks a one-time password's size and due time: its reserved slots must not be filled by large or late
-// messages.
+// password checks the size and due time of a one-time password, because reserved slots must not be filled by large or
+// late messages.
 func (c *checker) password() {
 	c.Body.ExpiresMs = int64(otpValidity / time.Millisecond) // relative; made absolute when the job gets its times
 	c.Body.Flow = job.OTPFlow(c.caller.LabID)
@@ -286,7 +286,7 @@ func (c *checker) password() {
 		"a one-time password is scheduled at most an hour ahead")
 }
 
-// query rejects args that make the URL longer than the client sends.
+// query rejects args that make the URL too long for the HTTP client.
 func (c *checker) query(d *task.Webhook) {
 	u, err := url.Parse(d.URL)
 	if err != nil || d.ArgsInBody(task.Method(c.Body.TaskType)) {

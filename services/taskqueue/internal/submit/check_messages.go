@@ -27,14 +27,14 @@ func (c *checker) sms(d *task.SMS) {
 }
 
 // recipient determines the phone number of a task. It is stored with its country, so that a number without a calling
-// code goes to the same phone even if the setting changes, or another release sends it.
+// code goes to the same phone even if the setting changes or another release sends it.
 func (c *checker) recipient(r task.Recipient) phone.Number {
 	if r.Contact == "" {
 		c.wrong.If(true, "data.contact", "data.contact is missing")
 		return phone.Number{}
 	}
 	to, err := r.Number(c.Country)
-	if errors.Is(err, phone.ErrCountry) && c.Country == 0 && c.caller.Internal { // a setting could give the country
+	if errors.Is(err, phone.ErrCountry) && c.Country == 0 && c.caller.Internal { // a setting could provide the country
 		c.setup(true, "data.contact", fmt.Sprintf("data.contact %v", err))
 		return phone.Number{}
 	}
@@ -50,8 +50,7 @@ func (c *checker) provider(channel job.Channel, p task.Provider) {
 		"data.config.provider is not configured here; leave it out for the default")
 }
 
-// senders rejects senders that the laboratory may not use. Tasks that the platform sends for no laboratory are not
-// checked.
+// senders rejects senders that the laboratory may not use. Tasks of the platform without a laboratory are not checked.
 func (c *checker) senders() {
 	if c.Sender == nil || c.caller.LabID == 0 {
 		return
@@ -93,10 +92,10 @@ func (c *checker) files(list []string) {
 	}
 }
 
-// platformTopic matches the topics that the notification service makes.
+// platformTopic matches the topics created by the notification service.
 var platformTopic = regexp.MustCompile(`_notification_type_\d+_`)
 
-// topicName matches the topics that the push provider accepts.
+// topicName matches the topics accepted by the push provider.
 var topicName = regexp.MustCompile(`^[A-Za-z0-9_.~%-]{1,900}$`)
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -35,7 +35,7 @@ func checks() *submit.Checks {
 
 func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
 
-// never marks a task without a time, where it must have none.
+// never marks a task that has no time and must have none.
 const never = "never"
 
 // check validates a task of a user.
@@ -43,7 +43,8 @@ func check(index int, s task.Submission) (submit.Planned, []apperr.Field) {
 	return checks().Check(index, s, s.Due == never, user())
 }
 
-// The documented table, repeated here.
+// TestEveryDocumentedPairHasItsDefaultPriority compares the catalogue with the documented table, which is repeated
+// here.
 func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
 	t.Parallel()
 	const sms = `{"contact":919812345678,"message":"hi"}`
@@ -204,8 +205,8 @@ func TestHeadersOfDataWinAndReservedOnesAreDropped(t *testing.T) {
 	}
 }
 
-// TestOnlyCriticalNoticesAreUrgent submits a report's push as every kind of caller, and with each part of the rule
-// changed.
+// TestOnlyCriticalNoticesAreUrgent submits a report's push as every kind of caller and with each part of the rule
+// changed. Only critical notices of the notification service may be urgent.
 func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
 	t.Parallel()
 	const push = `{"topic":"news","title":"t"}`
@@ -251,8 +252,9 @@ func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
 	}
 }
 
-// A number without a calling code goes to the default country at the time when its task is accepted, whatever the
-// setting is when it is sent. Without a default it could be of several countries: 9812345678 with a plus is Iran's.
+// TestTheCountryOfANumberIsDecidedWhenItsTaskIsAccepted checks that a number without a calling code gets the default
+// country of the time of acceptance, whatever the setting is when it is sent. Without a default it could belong to
+// several countries: with a plus, 9812345678 is a number in Iran.
 func TestTheCountryOfANumberIsDecidedWhenItsTaskIsAccepted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -286,7 +288,7 @@ func TestTheCountryOfANumberIsDecidedWhenItsTaskIsAccepted(t *testing.T) {
 		if err := json.Unmarshal(data, &stored); err != nil {
 			t.Fatal(err)
 		}
-		if earlier := "+" + string(stored.CountryCode) + string(stored.Contact); earlier != c.want { // as release 1.0.0 reads it
+		if earlier := "+" + string(stored.CountryCode) + string(stored.Contact); earlier != c.want { // read by release 1.0.0
 			t.Errorf("default %d, %s: stored as %s, which is %s to an earlier release; want %s", c.fallback, c.data, data, earlier, c.want)
 		}
 		if to, err := stored.Accepted(); err != nil || to.E164() != c.want {

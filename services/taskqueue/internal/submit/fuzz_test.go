@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// The targets of this test accept any text that is no URL. A user's task is JSON of limited size without an address of
-// the platform, whatever the user sends.
+// FuzzAUsersTaskIsBoundedAndLeadsOutside checks that a user's task is JSON of limited size without an address of the
+// platform, whatever the user sends. The targets in this test accept any text that is not a URL.
 func FuzzAUsersTaskIsBoundedAndLeadsOutside(f *testing.F) {
 	f.Add(4, 2, []byte(`{"url":"https://a.example/","args":{"n":1},"isBody":1}`), "https://a.example/done")
 	f.Add(4, 1, []byte(`{"url":"http://gateway:8091/x"}`), "")

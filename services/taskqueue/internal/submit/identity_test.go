@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// identified stores the hashes of the requests that it accepts.
+// identified is a fake engine that stores the hashes of the requests.
 type identified struct {
 	*enginetest.Model
 	hash string
@@ -22,9 +22,9 @@ func (q *identified) Enqueue(ctx context.Context, b engine.Batch) (engine.Accept
 	return q.Model.Enqueue(ctx, b)
 }
 
-// A repeat may reach another release than the request did, during a rollout or in the day after it. With a different
-// hash it would be a conflict, and the caller would never get the ids. A change of one of these hashes must also accept
-// the previous one for a day.
+// TestWhatIdentifiesARequestIsTheSameInEveryRelease: during a rollout and for a day after it, a repeat may reach
+// another release than the request. A different hash would be a conflict, and the caller would never get the ids. A
+// change of one of these hashes must also accept the previous one for a day.
 func TestWhatIdentifiesARequestIsTheSameInEveryRelease(t *testing.T) {
 	t.Parallel()
 	q := &identified{Model: enginetest.New(clock.System{}, engine.DefaultSettings())}

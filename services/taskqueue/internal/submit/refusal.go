@@ -13,7 +13,7 @@ const labRetry = time.Minute
 var queueFull = apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").
 	WithRetryAfter(engine.RetryAfter)
 
-// Reasons for rejecting a request that do not come from the engine.
+// Reasons for rejections that do not come from the engine.
 const (
 	refusedInvalid     = "invalid"
 	refusedUnavailable = "unavailable"
@@ -23,7 +23,7 @@ const (
 // notConfigured is the reason code of errors that an operator fixes by configuration.
 const notConfigured = "NOT_CONFIGURED"
 
-// refusals maps the errors of the engine to reasons and to errors for the caller.
+// refusals maps errors of the engine to reasons, and to errors for the caller.
 var refusals = []struct {
 	cause  error
 	reason string

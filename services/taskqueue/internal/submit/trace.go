@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// produced starts the span of accepting tasks, if the request is traced. The executions of the jobs continue it. The
+// produced starts the span for accepting tasks, if the request is traced. The executions of the jobs continue it. The
 // span has the channel of the first task; most requests have only one.
 func produced(ctx context.Context, planned []Planned) (context.Context, trace.Span) {
 	channel := planned[0].Lane.Channel.String()
@@ -20,7 +20,7 @@ func produced(ctx context.Context, planned []Planned) (context.Context, trace.Sp
 		semconv.MessagingBatchMessageCount(len(planned))))
 }
 
-// traceparent returns the W3C trace context of ctx; empty if nothing is traced.
+// traceparent returns the W3C trace context of ctx, or an empty string if there is no trace.
 func traceparent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

@@ -11,7 +11,7 @@ import (
 
 var errArgs = errors.New("args is not an object")
 
-// ArgsInBody reports whether args are sent as the JSON body: as isBody says, else for POST and PUT.
+// ArgsInBody reports whether args are sent as the JSON body: if isBody is set, as it says; otherwise for POST and PUT.
 func (d *Webhook) ArgsInBody(method string) bool {
 	if len(d.IsBody) > 0 && string(d.IsBody) != "null" {
 		return job.Flag(d.IsBody)
@@ -20,7 +20,7 @@ func (d *Webhook) ArgsInBody(method string) bool {
 }
 
 // WithArgs returns u with the members of args appended to its query: texts unchanged, null as empty, objects and arrays
-// as JSON. The query that the caller wrote is kept as it is, because it may be signed.
+// as JSON. The existing query is not changed, because it may be signed.
 func WithArgs(u *url.URL, args json.RawMessage) (*url.URL, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(args, &members) != nil {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The arguments of a webhook are added to its query, and change nothing else in its URL.
+// FuzzArgumentsReachTheQuery checks that the arguments of a webhook are added to the query of its URL and change
+// nothing else in it.
 func FuzzArgumentsReachTheQuery(f *testing.F) {
 	f.Add("https://a.example/x?y=1#z", []byte(`{"n":1,"y":null,"list":[1, 2]}`))
 	f.Add("https://a.example/x?%zz", []byte(`{"a&b=c":"#?&"}`))

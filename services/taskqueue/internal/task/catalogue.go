@@ -1,5 +1,5 @@
-// Package task holds the catalogue of tasks (task, task_type, default priority), the types of their payloads, and the
-// caller of a request. It uses no store.
+// Package task contains the catalogue of tasks (task, task_type, default priority), the types of their payloads, and
+// the caller of a request. It does not use a store.
 package task
 
 import (
@@ -13,30 +13,30 @@ import (
 // TimeLayout is the layout of all times in the API, in UTC.
 const TimeLayout = "2006-01-02T15:04:05"
 
-// Horizon and PasswordHorizon are how far ahead a task may be scheduled, and a one-time password.
+// Horizon is how far ahead a task may be scheduled, PasswordHorizon how far ahead a one-time password.
 const (
 	Horizon         = 366 * 24 * time.Hour
 	PasswordHorizon = time.Hour
 )
 
-// ParseTime parses a time of the API. A trailing Z is accepted, other zones are not.
+// ParseTime parses a time of the API. A trailing Z is accepted; other zones are not.
 func ParseTime(text string) (time.Time, error) {
 	return time.Parse(TimeLayout, strings.TrimSuffix(text, "Z"))
 }
 
 // Caller is the principal that submits tasks.
 type Caller struct {
-	LabID int64  // 0: an internal service that acts for none
+	LabID int64  // 0: an internal service without a laboratory
 	Name  string // "user:77" is a lab user, "doctor:77", "service:rerun"
 	// Instrument is set for the token of an instrument interface, which may send webhooks but no messages to persons.
 	Instrument bool
-	Internal   bool // a service of the platform: it may use internal origins and read the jobs of all laboratories
+	Internal   bool // a platform service, which may use internal origins and read the jobs of all laboratories
 }
 
 // Sees reports whether the caller may read jobs of a laboratory.
 func (c Caller) Sees(lab int64) bool { return c.Internal || lab == c.LabID }
 
-// Kind is one row of the documented table of tasks.
+// Kind is a row of the documented table of tasks.
 type Kind struct {
 	Task, Type int
 	Channel    job.Channel
@@ -81,26 +81,26 @@ const (
 	WebhookDelete = 4
 )
 
-// OneTimePassword reports whether the task sends a one-time password, which is useless when it is late.
+// OneTimePassword reports whether the task sends a one-time password, which is useless if it is late.
 func (k Kind) OneTimePassword() bool { return k.Task == 1 && k.Type == 1 }
 
-// Notice reports whether the task is a notice about a report, the only kind that can be urgent.
+// Notice reports whether the task is a notice about a report. Only such a task can be urgent.
 func (k Kind) Notice() bool { return k.Channel == job.Push && k.Type == 1 }
 
 // NoticeCaller is the only caller whose notices may be urgent.
 const NoticeCaller = "service:notifications"
 
-// Notices reports whether the caller is the notification service. The name is safe: only a service token has this form
-// of name, and no other service can have it.
+// Notices reports whether the caller is the notification service. The name is unforgeable: only service tokens have
+// names of this form, and no other service can have this one.
 func (c Caller) Notices() bool { return c.Internal && c.Name == NoticeCaller }
 
-// Name returns the documented name of a sub-type, for the outbox; empty when it has none.
+// Name returns the documented name of a sub-type, for the mailbox; empty if it has none.
 func Name(taskNumber, taskType int) string {
 	row, _, _ := Find(taskNumber, taskType)
 	return row.name
 }
 
-// Find returns the row of a task and sub-type. known reports whether the task number exists at all.
+// Find returns the row of a task and sub-type. known reports whether the task number exists.
 func Find(taskNumber, taskType int) (row Kind, found, known bool) {
 	for _, k := range kinds {
 		known = known || k.Task == taskNumber
@@ -115,6 +115,6 @@ func Find(taskNumber, taskType int) (row Kind, found, known bool) {
 type Mapping struct {
 	Keyword string          `json:"keyword"`
 	Data    json.RawMessage `json:"data"`
-	// Position orders the mappings of the same keyword in one request: the last one wins.
+	// Position orders the mappings of the same keyword in a request; the last one is used.
 	Position int64 `json:"position,omitempty"`
 }

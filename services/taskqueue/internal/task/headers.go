@@ -14,7 +14,8 @@ const (
 	maxHeaderBytes = 8 << 10
 )
 
-// reserved reports whether a header belongs to the connection, the edge or the queue, so that callers may not set it.
+// reserved reports whether a header is controlled by the connection, the gateway or the queue, so that callers may not
+// set it.
 func reserved(name string) bool {
 	name = strings.ToLower(name)
 	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
@@ -26,8 +27,7 @@ func reserved(name string) bool {
 }
 
 // MergeHeaders merges the headers from the two places of a task; those in data win. Reserved names are dropped, as the
-// API documents. problem is a message for the caller about names and values that HTTP does not allow, or limits that
-// are exceeded.
+// API documents. problem is a message for the caller about invalid names or values, or exceeded limits.
 func MergeHeaders(outer, data map[string]string) (merged map[string]string, problem string) {
 	merged = make(map[string]string, len(outer)+len(data))
 	size := 0

@@ -16,10 +16,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
 
-// Digits is a number that callers send as a JSON integer or as a string of digits; leading zeros are kept.
+// Digits is a number sent as a JSON integer or as a string of digits. Leading zeros are kept.
 type Digits string
 
-// Telephone is a phone number as callers send it: a JSON integer, or a string that may begin with + and contain the
+// Telephone is a phone number as sent by callers: a JSON integer, or a string that may begin with + and contain the
 // usual separators.
 type Telephone string
 
@@ -50,8 +50,7 @@ type Recipient struct {
 	CountryCode Digits    `json:"countryCode"`
 }
 
-// Number returns the phone number of the recipient. country is the calling code for numbers without one; 0: there is no
-// default.
+// Number returns the phone number of the recipient. country is the calling code for numbers without one; 0: no default.
 func (r Recipient) Number(country int) (phone.Number, error) {
 	own := phone.Country(string(r.CountryCode))
 	if own == 0 && !phone.International(string(r.Contact)) {
@@ -60,7 +59,7 @@ func (r Recipient) Number(country int) (phone.Number, error) {
 	return phone.Parse(own, string(r.Contact))
 }
 
-// Accepted returns the phone number of an accepted task, or a permanent failure when it is not valid.
+// Accepted returns the phone number of an accepted task, or a permanent failure if it is not valid.
 func (r Recipient) Accepted() (phone.Number, error) {
 	to, err := r.Number(0)
 	if err != nil {
@@ -84,9 +83,9 @@ func (d *Digits) UnmarshalJSON(raw []byte) error {
 
 var errDigits = errors.New("must be digits")
 
-// WithRecipient returns data with to as national number in contact and calling code in countryCode, a form that every
-// release reads in the same way. Other members are unchanged. It returns data itself when it has this form already, or
-// when to has no country.
+// WithRecipient returns data with the national number of to in contact and the calling code in countryCode, a form that
+// all releases read in the same way. Other members are unchanged. It returns data itself if it already has this form,
+// or if to has no country.
 func WithRecipient(data []byte, to phone.Number) []byte {
 	var members map[string]json.RawMessage
 	if to.Country == 0 || json.Unmarshal(data, &members) != nil {
@@ -184,7 +183,7 @@ type WhatsApp struct {
 	CallbackURL string   `json:"callback_url"`
 }
 
-// Decode decodes data into dst. After an error it returns the invalid field and a message for the caller.
+// Decode decodes data into dst. On an error, it returns the invalid field and a message for the caller.
 func Decode(data []byte, dst any) (field, message string) {
 	err := json.Unmarshal(data, dst)
 	if err == nil {
@@ -201,7 +200,7 @@ func Decode(data []byte, dst any) (field, message string) {
 }
 
 // misspelt returns a member of data whose name resembles a member of the payload. Such a member must not be ignored:
-// with a wrong countrycode the message would go to another country.
+// with a misspelt countrycode, the message would go to another country.
 func misspelt(data []byte, payload any) (field, message string) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Sender is a sender that a task names, with the field that names it.
+// Sender is a sender named in a task, and the field that names it.
 type Sender struct {
 	Field, Name string
-	// Display is set for a display name, which mail programs show beside the address.
+	// Display is set for a display name, which mail programs show next to the address.
 	Display bool
 }
 
-// Senders returns the senders that a task names: the address and the display name of a mail, the sender id and the
-// provider of an SMS, the provider of a WhatsApp message. A provider counts as sender, because its row has a number of
-// its own.
+// Senders returns the senders named in a task: the address and the display name of a mail, the sender id and the
+// provider of an SMS, the provider of a WhatsApp message. A provider counts as a sender, because its row has its own
+// number.
 func Senders(c job.Channel, data []byte) (list []Sender, err error) {
 	switch c {
 	case job.SMS:

@@ -14,7 +14,7 @@ import (
 const (
 	ackBatch    = 250
 	ackLinger   = 4 * time.Millisecond
-	ackInFlight = 8 // several batches at once, so that the append-only file can commit them as a group
+	ackInFlight = 8 // several batches at a time, so that the append-only file can commit them as a group
 	ackRetry    = 100 * time.Millisecond
 )
 
@@ -32,7 +32,7 @@ type ack struct {
 type acks struct {
 	pump *Pump
 	in   chan *ack
-	quit chan struct{} // closed by stop; later settlements are not sent, their leases are reaped
+	quit chan struct{} // closed by stop; later settlements are not sent, and their leases are reaped
 	send chan struct{} // limits the batches in flight
 	done sync.WaitGroup
 }
@@ -46,7 +46,7 @@ func newAcks(p *Pump) *acks {
 	}
 }
 
-// submit queues a settlement. It blocks only when Redis is far behind.
+// submit queues a settlement. It blocks only if Redis is far behind.
 func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Duration) {
 	if s.Op == engine.OpRetry || s.Op == engine.OpRelease {
 		p.Bytes.Add(r.flow, int64(len(r.raw)))
@@ -74,7 +74,7 @@ func (a *acks) start(ctx context.Context) {
 	})
 }
 
-// next waits for a settlement. After stop it returns the remaining ones, then nil.
+// next waits for a settlement. After stop, it returns the remaining ones, then nil.
 func (a *acks) next() *ack {
 	select {
 	case one := <-a.in:
@@ -110,7 +110,7 @@ func (a *acks) collect(first *ack) []*ack {
 	return batch
 }
 
-// flush settles a batch. Settlements that need a second attempt are sent again, at most twice.
+// flush settles a batch. Settlements that need another attempt are sent again, at most twice.
 func (a *acks) flush(ctx context.Context, batch []*ack) {
 	for round := 0; len(batch) > 0 && round < 3; round++ {
 		verdicts, ok := a.settle(ctx, batch)
@@ -127,11 +127,11 @@ func (a *acks) flush(ctx context.Context, batch []*ack) {
 	}
 }
 
-// settle retries until Redis responds, so that the outcomes of deliveries are not lost: only a response can report that
-// a lease is lost. When the worker stops, it retries until the last lease of the batch has expired.
+// settle retries until Redis responds, so that outcomes of deliveries are not lost: only a response can show that a
+// lease is lost. During shutdown, it retries until the last lease of the batch has expired.
 func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool) {
 	p := a.pump
-	slices.SortStableFunc(batch, func(x, y *ack) int { // neighbours of one claim share their arguments in the engine
+	slices.SortStableFunc(batch, func(x, y *ack) int { // jobs of the same claim share arguments in the engine
 		return cmp.Or(cmp.Compare(x.settlement.Token, y.settlement.Token), cmp.Compare(x.settlement.Op, y.settlement.Op))
 	})
 	list := make([]engine.Settlement, len(batch))
@@ -169,8 +169,8 @@ func (a *acks) stopped() bool {
 	}
 }
 
-// judge counts the outcome of a settlement. It returns another settlement when the job has to end as cancelled or
-// unknown, or when an unanswered renewal had changed the token; else nil.
+// judge counts the outcome of a settlement. It returns another settlement if the job has to end as cancelled or
+// unknown, or if an unanswered renewal had changed the token; otherwise nil.
 func (a *acks) judge(one *ack, v engine.Verdict) *ack {
 	p := a.pump
 	switch {

@@ -18,7 +18,7 @@ import (
 )
 
 // BenchmarkEndToEnd enqueues in batches of 250 and runs the jobs through a real fetcher with an empty handler,
-// including result records, with an append-only file that is synced at every write.
+// including result records. The append-only file is synced on every write.
 func BenchmarkEndToEnd(b *testing.B) {
 	for _, fsync := range []string{"everysec", "always"} {
 		b.Run("appendfsync_"+fsync, func(b *testing.B) { endToEnd(b, fsync) })

@@ -18,8 +18,8 @@ type shifted time.Duration
 
 func (s shifted) Now() time.Time { return clock.System{}.Now().Add(time.Duration(s)) }
 
-// Redis's clock may be hours ahead of the processes' clocks or behind: a one-time password is delivered all the same, a
-// retry comes after seconds, and all reported times are of one clock.
+// TestADifferenceOfTheClocksChangesNothing sets Redis's clock hours ahead of or behind the processes' clocks. A
+// one-time password must be delivered, a retry must follow after seconds, and all reported times must be of one clock.
 func TestADifferenceOfTheClocksChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{2 * time.Hour, -2 * time.Hour} {

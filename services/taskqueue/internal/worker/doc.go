@@ -3,6 +3,6 @@
 // measured on the monotonic clock from before the claim was sent, so that a worker stops before another one may start
 // the job.
 //
-// At shutdown no more jobs are claimed. Running handlers get a grace time; then their contexts end and they are waited
-// for. A job that did not finish by itself is released without counting an attempt.
+// At shutdown no more jobs are claimed. Running handlers get a grace period. Then their contexts are cancelled, and the
+// worker waits for them. A job that did not finish by itself is released without counting an attempt.
 package worker

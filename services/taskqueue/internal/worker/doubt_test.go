@@ -16,7 +16,7 @@ func TestADoubtThatMayBeRepeatedIsRetriedAndEndsUnknownOnlyAfterTheLastRetry(t *
 	t.Parallel()
 	silence := job.RepeatableDoubt("no_answer", "The mail server did not answer after the complete message")
 	for name, c := range map[string]struct {
-		silent int32 // attempts that get no response
+		silent int32 // number of attempts without a response
 		want   job.State
 		runs   int32
 	}{
@@ -41,14 +41,15 @@ func TestADoubtThatMayBeRepeatedIsRetriedAndEndsUnknownOnlyAfterTheLastRetry(t *
 	}
 }
 
-// A mail that the server defers is retried for hours, however few retries the task has; a task without retries is not.
+// TestAFailureWithPatienceIsRetriedBeyondTheNumberOfRetries checks that a mail deferred by the server is retried for
+// hours, however few retries the task has, but not if the task has no retries.
 func TestAFailureWithPatienceIsRetriedBeyondTheNumberOfRetries(t *testing.T) {
 	t.Parallel()
 	later := job.Retryable("smtp_4xx", "The mail server answered 450 to the recipient")
 	later.Patience = 4 * time.Hour
 	cases := []struct {
 		name  string
-		taken time.Duration // when the server accepts it
+		taken time.Duration // time after which the server accepts it
 		retry int
 		want  job.State
 	}{
@@ -79,7 +80,8 @@ func TestAFailureWithPatienceIsRetriedBeyondTheNumberOfRetries(t *testing.T) {
 	})
 }
 
-// Dead letters are trimmed by flow. One that could not be retried because it was cancelled counts as well.
+// TestAJobThatWasSentAndCancelledIsAmongTheDeadOfItsLaboratory checks that a dead letter that could not be retried
+// because it was cancelled is counted in its flow, because dead letters are trimmed by flow.
 func TestAJobThatWasSentAndCancelledIsAmongTheDeadOfItsLaboratory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// fill lets each flow take as much as it may, until none may take more.
+// fill lets each flow take as much as it may, until no flow may take more.
 func fill(s *Pool, flows ...job.Flow) {
 	for taken := true; taken; {
 		taken = false
@@ -93,7 +93,7 @@ func TestASlowShardLeavesPlacesAndTurnsToTheOthers(t *testing.T) {
 	})
 }
 
-// A flow gets the same part of the slots on one shard as on many.
+// TestAFlowsPlacesAreCountedOverAllShards checks that a flow gets the same share of the slots on one shard as on many.
 func TestAFlowsPlacesAreCountedOverAllShards(t *testing.T) {
 	t.Parallel()
 	s := NewPool(128)
@@ -110,8 +110,8 @@ func TestAFlowsPlacesAreCountedOverAllShards(t *testing.T) {
 	}
 }
 
-// One laboratory is at its limit on all shards. Claims that find nothing must not wake fetchers that wait for its
-// slots: they would claim again as fast as Redis responds.
+// TestWhoWaitsForPlacesIsWokenByTheseAlone: one laboratory is at its limit on all shards. Claims that find nothing must
+// not wake fetchers that wait for its slots, because these would claim again as fast as Redis responds.
 func TestWhoWaitsForPlacesIsWokenByTheseAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,8 @@ func TestWhoWaitsForPlacesIsWokenByTheseAlone(t *testing.T) {
 	})
 }
 
-// Few slots are free, and others check them all the time. A claim still starts after quarterPatience.
+// TestThePatienceForAQuarterOfThePlacesIsNotBegunAnew checks that a claim starts after quarterPatience if few slots are
+// free, even while others check the slots all the time.
 func TestThePatienceForAQuarterOfThePlacesIsNotBegunAnew(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,11 +8,11 @@ import (
 // reservedPart is the divisor of the slots for the part that ordinary flows may not use.
 const reservedPart = 8
 
-// greed is how many times the remaining free slots one flow may hold: two thirds of the pool when it is the only one,
-// and however many flows hold slots, the next one still finds some.
+// greed is the maximum ratio of the slots held by one flow to the remaining free slots. A single flow can hold two
+// thirds of the pool, and further flows always find some free slots.
 const greed = 2
 
-// limits returns how many of the free slots each flow may take; the caller holds mu.
+// limits returns how many of the free slots each flow may take. The caller holds mu.
 func (s *Pool) limits() *engine.Limits {
 	ordinary := s.total - s.total/reservedPart
 	for flow, n := range s.held {
@@ -33,8 +33,8 @@ func (s *Pool) limits() *engine.Limits {
 	return l
 }
 
-// fairPart returns how many free slots a flow may take that holds some already: then it holds at most greed times what
-// is still free.
+// fairPart returns how many free slots a flow with held slots may take, so that it holds at most greed times the
+// remaining free slots.
 func fairPart(free, holds int) int {
 	return min(free, max(0, (greed*free-holds+greed)/(greed+1)))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// deaf drops calls of a fetcher to the queue, as a network partition would.
+// deaf drops calls of a fetcher to the queue, like a network partition.
 type deaf struct {
 	worker.Queue
 	claim, bodies, renew, settle func() bool // reports whether this reply is lost; nil: never
@@ -86,7 +86,7 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 
 func TestALostReplyOfAClaimCostsOneLeaseAndNothingElse(t *testing.T) {
 	t.Parallel()
-	const losses = 9 // more than the crash limit, and more than there are slots
+	const losses = 9 // more than the crash limit, and more than the number of slots
 	for name, lose := range map[string]func(d *deaf, lost func() bool){
 		"the leases": func(d *deaf, lost func() bool) { d.claim = lost },
 		"the bodies": func(d *deaf, lost func() bool) { d.bodies = lost },
@@ -106,7 +106,7 @@ func TestALostReplyOfAClaimCostsOneLeaseAndNothingElse(t *testing.T) {
 					return job.Result{HTTPStatus: 200}, nil
 				})
 				id := w.enqueue(&job.Body{Task: 4})
-				pass(losses * 19 * time.Second) // a lease, the reaper's interval, its delay
+				pass(losses * 19 * time.Second) // a lease, the reaper's interval, and its delay
 				if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 1 || r.Attempts != 1 {
 					t.Errorf("runs %d, record %+v", runs.Load(), r)
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// settlement returns the settlement for the result of a run, and the name of the outcome for metrics.
+// settlement returns the settlement for the result of a run, and the outcome's name for metrics.
 func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time) (engine.Settlement, string) {
 	if err == nil {
 		return p.final(r, job.Finished, result, nil, began), "succeeded"
@@ -26,7 +26,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	if errors.Is(cause, errCancelRequested) && r.doubtful {
 		return p.unknown(r), "unknown"
 	}
-	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0 // pauses now count as attempts
+	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0 // from now on, pauses count as attempts
 	if failure.Postponed && result.Progress == nil && !outwaited {
 		return p.postponed(r, failure), "postponed"
 	}
@@ -44,7 +44,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	p.Seals.Seal(&next, r.id.Lane().Channel)
 	asked := failure.RetryAfter
 	if failure.Postponed {
-		asked = 0 // the job has waited enough
+		asked = 0 // the job has waited long enough
 	}
 	retry := engine.Settlement{Op: engine.OpRetry, Payload: next.Encode(nil), Window: next.Window(r.id.Lane().Priority),
 		Delay: job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), asked)}
@@ -54,12 +54,12 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	return retry, "retry"
 }
 
-// parkedLook is the longest time for which a job is parked when its pauses never count as attempts. If it is not
-// released before, it then runs and checks its destination itself.
+// parkedLook is the longest time for which a job is parked if its pauses never count as attempts. If it is not released
+// earlier, it then runs and checks its destination itself.
 const parkedLook = 30 * time.Minute
 
-// postponed returns the job to its lane unchanged. While its destination is paused the job is parked. It is claimed
-// again when it is released, or when the time for which it may wait is over.
+// postponed returns the job to its lane unchanged. While its destination is paused, the job is parked. It is claimed
+// again when it is released, or when its maximum wait has passed.
 func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
 	s := engine.Settlement{Op: engine.OpRelease, To: failure.To}
 	switch {
@@ -76,7 +76,7 @@ func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
 	return s
 }
 
-// patienceLeft returns the time until pauses count as attempts, for a job with that many failed attempts.
+// patienceLeft returns the time until pauses count as attempts, for a job with the given number of failed attempts.
 func (p *Pump) patienceLeft(r *run, attempts int) time.Duration {
 	return job.RecoveryPatience(r.id.Lane().Channel, attempts) - p.waited(r) + time.Millisecond
 }
@@ -86,10 +86,10 @@ func (p *Pump) waited(r *run) time.Duration {
 	return time.Duration(p.now(r)-max(r.body.CreatedMs, r.body.ScheduledMs)) * time.Millisecond
 }
 
-// patience returns the delay until the next try. It grows with the time that a job has waited for a receiver to
+// patience returns the delay until the next attempt. It grows with the time that a job has waited for a receiver to
 // recover.
 func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
-	const rarely, longest = 4, 3 * time.Minute // a quarter of the time that it has waited
+	const rarely, longest = 4, 3 * time.Minute // a quarter of the time it has waited
 	if !failure.Recovers {
 		return failure.RetryAfter
 	}
@@ -131,15 +131,15 @@ func (p *Pump) cancelled(r *run) engine.Settlement {
 	return Ending(p.IDs, r.id, r.body, &record)
 }
 
-// unknown returns the settlement of a run that was cancelled after the request was sent: the receiver may have acted on
-// it.
+// unknown returns the settlement of a run that was cancelled after its request was sent, because the receiver may have
+// acted on it.
 func (p *Pump) unknown(r *run) engine.Settlement {
 	failure := job.Doubt("cancelled_late",
 		"The task was cancelled while the receiver had its request; it may have acted on it")
 	return p.final(r, job.Unknown, job.Result{Sent: true}, failure, r.received)
 }
 
-// corrupt returns the settlement of a job whose body cannot be decoded. It fails and is kept for inspection.
+// corrupt returns the settlement of a job whose body cannot be decoded. The job fails and is kept for inspection.
 func (p *Pump) corrupt(r *run) engine.Settlement {
 	record := job.Record{
 		State:     job.Failed,
@@ -154,14 +154,14 @@ func (p *Pump) corrupt(r *run) engine.Settlement {
 var opOf = map[job.State]engine.Op{job.Finished: engine.OpSucceed, job.Failed: engine.OpFail,
 	job.Unknown: engine.OpUnknown, job.Cancelled: engine.OpCancel}
 
-// Ending returns the settlement of a job that ends with record, and the callbacks for that end.
+// Ending returns the settlement of a job that ends with record, and the callbacks about it.
 func Ending(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) engine.Settlement {
 	children := Callbacks(ids, id, b, record)
 	return engine.Settlement{Op: opOf[record.State], Payload: record.Encode(nil), Callbacks: children}
 }
 
-// Callbacks returns the callback jobs of a job that ended, which live on its shard. It adds their ids to record, so the
-// record must be encoded afterwards.
+// Callbacks returns the callback jobs of a job that ended, which are on the same shard. It adds their ids to record, so
+// the record must be encoded afterwards.
 func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) (children []engine.NewJob) {
 	for _, url := range job.CallbackURLs(id.Lane(), b, record.State) {
 		body, child := job.CallbackBody(id, b, record, url), ids.Next(id.Shard(), engine.CallbackLane())

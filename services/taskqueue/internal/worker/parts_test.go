@@ -18,8 +18,9 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// The second of three parts fails temporarily, then permanently. An operator revives the job, and then all parts are
-// accepted. The first part is sent only once, whether or not the attempts are traced.
+// TestPartsThatWereSentAreNotSentAgainByARetryNorAfterARevival: the second of three parts fails temporarily, then
+// permanently. After an operator retries the job, all parts are accepted. The first part must be sent only once,
+// whether or not the attempts are traced.
 func TestPartsThatWereSentAreNotSentAgainByARetryNorAfterARevival(t *testing.T) {
 	t.Parallel()
 	for name, tracers := range map[string]trace.TracerProvider{"not traced": nil, "traced": noop.NewTracerProvider()} {

@@ -11,7 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// The server defers a mail, and is restarted in between.
+// TestPatienceOutlivesOneFailureOfAnotherKind: the server defers a mail and is restarted in between. The mail must
+// still be retried for the whole patience.
 func TestPatienceOutlivesOneFailureOfAnotherKind(t *testing.T) {
 	t.Parallel()
 	later := job.Retryable("smtp_4xx", "The mail server answered 450 to the recipient")

@@ -10,23 +10,23 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Pool holds the slots of a channel, shared by the fetchers of all shards, so that the slots of a flow on other shards
-// count as well. It lets the fetchers claim in turn and wakes fetchers that wait for slots.
+// Pool holds the slots of a channel. The fetchers of all shards share it, so that the slots of a flow on other shards
+// count too. It lets the fetchers claim in turn and wakes fetchers that wait for slots.
 type Pool struct {
 	total  int
-	turn   chan struct{} // held by the fetcher that claims
-	leaked atomic.Int64  // handlers that outlived their lease and whose slot was returned
+	turn   chan struct{} // held by the fetcher that is claiming
+	leaked atomic.Int64  // handlers that are still running although their lease ended and their slot was returned
 
 	mu     sync.Mutex // guards the fields below
 	pumps  int
 	free   int
-	given  int              // slots ever returned by handlers
+	given  int              // total number of slots returned by handlers
 	target int              // value of given at which waitFreed is woken
-	held   map[job.Flow]int // slots in use by flow; no entry is zero
+	held   map[job.Flow]int // slots in use by flow; zero entries are removed
 	change *sync.Cond       // uses mu; signals free slots
 }
 
-// NewPool returns a pool with that many free slots.
+// NewPool returns a pool with the given number of free slots.
 func NewPool(places int) *Pool {
 	s := &Pool{total: places, turn: make(chan struct{}, 1), free: places, held: map[job.Flow]int{}}
 	s.change = sync.NewCond(&s.mu)
@@ -39,11 +39,11 @@ func (s *Pool) join() {
 	s.pumps++
 }
 
-// claimTurn is how long a claim blocks the claims of other shards. A longer claim, because its Redis node does not
-// respond, keeps its slots and lets the others continue.
+// claimTurn is how long a claim blocks the claims of other shards. If a claim takes longer, because its Redis node does
+// not respond, it keeps its slots and the others continue.
 const claimTurn = 100 * time.Millisecond
 
-// reservation holds the slots of one claim until take.
+// reservation holds the slots of one claim until take is called.
 type reservation struct {
 	pool    *Pool
 	places  int
@@ -52,8 +52,8 @@ type reservation struct {
 	endTurn func()
 }
 
-// reserve waits for its turn and takes up to most free slots. With several fetchers it takes at most half of the free
-// ones, so that a node that does not respond leaves slots to the others. It returns nil when no slot is free or ctx
+// reserve waits for its turn and takes up to most free slots. If there are several fetchers, it takes at most half of
+// the free ones, so that an unresponsive node leaves slots to the others. It returns nil if no slot is free or ctx has
 // ended.
 func (s *Pool) reserve(ctx context.Context, most int) *reservation {
 	select {
@@ -109,8 +109,8 @@ func (s *Pool) release(flow job.Flow) {
 
 func (s *Pool) quarter() int { return (s.total + 3) / 4 }
 
-// await returns true once ready does, which it calls with mu held whenever slots become free; false when ctx ends
-// before.
+// await returns true once ready returns true. It calls ready with mu held whenever slots become free. It returns false
+// if ctx ends first.
 func (s *Pool) await(ctx context.Context, ready func() bool) bool {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
@@ -129,12 +129,12 @@ func (s *Pool) await(ctx context.Context, ready func() bool) bool {
 	return true
 }
 
-// quarterPatience is how long a claim waits for a quarter of the slots when fewer are free. It is short, so that slow
+// quarterPatience is how long a claim waits for a quarter of the slots if fewer are free. It is short, so that slow
 // deliveries do not delay the others.
 const quarterPatience = 20 * time.Millisecond
 
-// waitQuarter returns true once at least a quarter of the slots is free, which keeps claims large, or when
-// quarterPatience has passed and any is free; false when ctx ends.
+// waitQuarter returns true once at least a quarter of the slots is free, which keeps claims large, or once
+// quarterPatience has passed and any slot is free. It returns false if ctx ends.
 func (s *Pool) waitQuarter(ctx context.Context) bool {
 	for s.await(ctx, func() bool { return s.free > 0 }) {
 		free := 0
@@ -152,8 +152,8 @@ func (s *Pool) waitQuarter(ctx context.Context) bool {
 }
 
 // waitFreed returns when handlers have returned a quarter of the slots since the call, which keeps claims large, or
-// after patience. Slots that another claim reserved and did not use are not counted: claims of flows at their limits
-// would wake one another endlessly.
+// after patience. Slots that another claim reserved but did not use are not counted; otherwise claims of flows at their
+// limits would wake each other endlessly.
 func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Queue is the part of the engine that a Pump needs. Safe for concurrent use.
+// Queue is the part of the engine used by a Pump. It must be safe for concurrent use.
 type Queue interface {
 	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
 	ReadBodies(ctx context.Context, jobs []engine.Leased) error
@@ -25,20 +25,20 @@ type Queue interface {
 	WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error
 }
 
-// Handler delivers one job. It must return soon after ctx ends. An error that is not a *job.Failure is retryable; the
-// result is used also when there is an error.
+// Handler delivers one job. It must return soon after ctx ends. An error that is not a *job.Failure is retryable. The
+// result is used even if there is an error.
 type Handler interface {
 	Handle(ctx context.Context, d Delivery) (job.Result, error)
 }
 
-// Observer counts claims, attempts and outcomes; it must not block.
+// Observer counts claims, attempts and outcomes. It must not block.
 type Observer interface {
 	Claimed(c job.Channel, jobs int, took time.Duration)
 	Attempt(c job.Channel, outcome string, took time.Duration)
 	LeaseLost(c job.Channel)
-	// Callbacks reports that n callback jobs were created, or were dropped because too many of the laboratory's wait.
+	// Callbacks reports that n callback jobs were created, or dropped because too many of the laboratory's wait.
 	Callbacks(n int, dropped bool)
-	// Waited reports how long a job waited from its due time to its first attempt.
+	// Waited reports the time between a job's due time and its first attempt.
 	Waited(l job.Lane, d time.Duration)
 }
 
@@ -47,11 +47,11 @@ type Config struct {
 	Shard   int
 	Channel job.Channel
 	Lease   time.Duration // lease duration of the engine
-	MaxRun  time.Duration // longest time for which a lease is renewed
-	Grace   time.Duration // at shutdown, how long handlers may continue
+	MaxRun  time.Duration // maximum time for which a lease is renewed
+	Grace   time.Duration // how long handlers may continue at shutdown
 }
 
-// Deps are the services that a Pump uses.
+// Deps are the dependencies of a Pump.
 type Deps struct {
 	Queue    Queue
 	Pool     *Pool // slots of the channel
@@ -59,7 +59,7 @@ type Deps struct {
 	Observer Observer
 	Clock    clock.Clock
 	IDs      *job.Generator // for ids of callback jobs
-	Roll     func() float64 // random number in [0,1), for jitter
+	Roll     func() float64 // returns a random number in [0,1) for jitter
 	Log      *slog.Logger
 	Seals    *seal.Ring   // nil: payloads are not encrypted
 	Bytes    *quota.Bytes // counts claimed and returned bytes; nil: no quota
@@ -77,7 +77,7 @@ type Pump struct {
 	Deps
 	cfg     Config
 	running sync.Map  // *run of every handler that has not returned
-	claimed chan *run // jobs that no goroutine runs yet
+	claimed chan *run // jobs not yet taken by a goroutine
 	acks    *acks
 	name    string // unique among all claimers of the queue
 }
@@ -91,7 +91,7 @@ func New(cfg Config, deps Deps) *Pump {
 	return p
 }
 
-// Run works until ctx ends and then stops as the package comment describes. It returns nil.
+// Run works until ctx ends, then stops as described in the package comment. It returns nil.
 func (p *Pump) Run(ctx context.Context) error {
 	alive := context.WithoutCancel(ctx)
 	p.acks.start(alive)
@@ -141,7 +141,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 	}
 }
 
-// claim leases jobs, gives them their slots and reads their bodies. The next shard may claim while the bodies are read.
+// claim leases jobs, assigns slots to them and reads their bodies. Another shard may claim while the bodies are read.
 func (p *Pump) claim(ctx context.Context, q engine.ClaimRequest, places *reservation) (engine.Claim, error) {
 	claim, err := p.Queue.Claim(ctx, q)
 	places.take(claim.Jobs)
@@ -156,7 +156,7 @@ func (p *Pump) claim(ctx context.Context, q engine.ClaimRequest, places *reserva
 	return claim, err
 }
 
-// idle waits until the next job is due, a wake-up arrives, or the longest idle time has passed. When ready jobs were
+// idle waits until the next job is due, a wake-up arrives, or the longest idle time has passed. If ready jobs were
 // skipped because their flows are at their limits, it waits until slots become free.
 func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time) {
 	wait := longestIdle
@@ -195,8 +195,8 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 	}
 }
 
-// serve runs jobs until none is left. Every job starts a goroutine, but when jobs are short a few goroutines run them
-// all, which is faster, because a goroutine has to grow its stack for its first job.
+// serve runs jobs until none is left. Every job starts a goroutine, but if jobs are short, a few goroutines run all of
+// them. That is faster, because a goroutine has to grow its stack for its first job.
 func (p *Pump) serve() {
 	for {
 		select {

@@ -15,7 +15,7 @@ const (
 	renewBatch   = 500
 )
 
-// startRenewer watches the leases until the returned function is called.
+// startRenewer monitors the leases until the returned function is called.
 func (p *Pump) startRenewer(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -37,7 +37,7 @@ func (p *Pump) startRenewer(ctx context.Context) (stop func()) {
 	}
 }
 
-// watch renews the leases that need it and cancels handlers whose lease was not renewed in time.
+// watch renews leases that need it and cancels handlers whose lease was not renewed in time.
 func (p *Pump) watch(ctx context.Context) {
 	now := p.Clock.Now()
 	var due []*run
@@ -55,8 +55,8 @@ func (p *Pump) watch(ctx context.Context) {
 	}
 }
 
-// giveUp ends the handler's context. When the lease is over and the handler still runs, its slot is returned to the
-// pool, for at most as many handlers at a time as the pool has slots.
+// giveUp ends the handler's context. If the lease has ended and the handler still runs, its slot is returned to the
+// pool; at most as many slots as the pool has may be returned in this way at a time.
 func (p *Pump) giveUp(r *run, now, end time.Time) {
 	r.cancel(errLeaseOver)
 	if r.stopped.IsZero() {

@@ -12,23 +12,23 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Causes for which the context of a handler ends.
+// Causes for cancelling a handler's context.
 var (
 	errShutdown        = errors.New("the worker is stopping")
 	errLeaseOver       = errors.New("the lease is about to end")
 	errCancelRequested = errors.New("the job was cancelled")
 )
 
-// Delivery is one execution of a job, given to its handler.
+// Delivery is one execution of a job, passed to its handler.
 type Delivery struct {
 	ID      job.ID
 	Body    *job.Body
-	Attempt int // 1 for the first
+	Attempt int // 1 for the first attempt
 
 	intent func(ctx context.Context, provider string) (bool, error)
 }
 
-// Intend records that a paid send is about to begin. After an error the handler must not send.
+// Intend records that a paid send is about to begin. After an error, the handler must not send.
 func (d Delivery) Intend(ctx context.Context, provider string) error {
 	if d.intent == nil {
 		return nil
@@ -43,7 +43,7 @@ func (d Delivery) Intend(ctx context.Context, provider string) error {
 	return nil
 }
 
-// markDelay is how long a paid send waits when its begin could not be recorded.
+// markDelay is how long a paid send waits if its begin could not be recorded.
 const markDelay = 5 * time.Second
 
 // run is a claimed job until it is settled.
@@ -53,14 +53,14 @@ type run struct {
 	raw       []byte
 	body      *job.Body
 	claimedMs int64
-	received  time.Time // time at which the reply of the claim arrived
+	received  time.Time // time at which the claim's reply arrived
 	started   time.Time // time just before the claim was sent
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
 	freeSlot  sync.Once
-	stopped   time.Time // when the renewer ended the context; used only by it
-	doubtful  bool      // the request was sent and not confirmed; set before the settlement is submitted
-	leaked    bool      // the slot was returned before the handler did; written under freeSlot
+	stopped   time.Time // when the renewer ended the context; used only by the renewer
+	doubtful  bool      // the request was sent but not confirmed; set before the settlement is submitted
+	leaked    bool      // the slot was returned before the handler returned; written under freeSlot
 
 	mu       sync.Mutex // guards the lease below
 	token    int64
@@ -74,7 +74,7 @@ func (r *run) redisTime(at time.Time) int64 { return r.claimedMs + at.Sub(r.rece
 
 func (p *Pump) now(r *run) int64 { return r.redisTime(p.Clock.Now()) }
 
-// lease returns the two tokens that the stored lease may have, the known one and an unanswered proposal, and the end of
+// lease returns the two possible tokens of the stored lease, the known one and an unanswered proposal, and the end of
 // the lease.
 func (r *run) lease() (token, other int64, end time.Time) {
 	r.mu.Lock()
@@ -122,13 +122,13 @@ func (p *Pump) execute(r *run) {
 // sealedDelay is how long a job waits for a missing key of its payload.
 const sealedDelay = time.Minute
 
-// sealed returns a job that cannot be decrypted to its lane: probably this process lacks a key.
+// sealed returns a job that cannot be decrypted to its lane, because this process probably lacks a key.
 func (p *Pump) sealed(r *run, err error) {
 	p.Log.Error("a job cannot be opened and waits", "job_id", string(r.id), "error", err)
 	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
 }
 
-// noteWait records the wait of first attempts only; later ones also wait for a retry delay.
+// noteWait records the wait of first attempts only, because later ones include a retry delay.
 func (p *Pump) noteWait(r *run, outcome string) {
 	if r.body.Attempts > 0 || r.body.Nonce > 0 || outcome == "postponed" || outcome == "released" {
 		return
@@ -137,8 +137,8 @@ func (p *Pump) noteWait(r *run, outcome string) {
 	p.Observer.Waited(r.id.Lane(), time.Duration(max(0, r.claimedMs-due))*time.Millisecond)
 }
 
-// log writes one line for each failed attempt, and for others at debug level; never the payload, the recipient or the
-// receiver's response.
+// log writes one line per failed attempt, and for others at debug level. It never logs the payload, the recipient or
+// the receiver's response.
 func (p *Pump) log(ctx context.Context, r *run, result job.Result, err error, outcome string) {
 	if err == nil || outcome == "postponed" || outcome == "released" {
 		p.Log.DebugContext(ctx, "a delivery ended", "job_id", string(r.id), "outcome", outcome)

@@ -14,7 +14,7 @@ import (
 const traceparentHeader = "traceparent"
 
 // Traced wraps h so that every execution of a job has a span in the trace of the request that enqueued it. Requests of
-// the handler continue the trace. With nil tracers it returns h.
+// the handler continue the trace. If tracers is nil, it returns h.
 func Traced(h Handler, tracers trace.TracerProvider) Handler {
 	if tracers == nil {
 		return h
@@ -28,8 +28,8 @@ type traced struct {
 	tracer trace.Tracer
 }
 
-// Handle passes the handler a copy of the body with its own trace context. The original keeps that of the enqueuing
-// request, because callbacks are made from it.
+// Handle passes a copy of the body with its own trace context to the handler. The original keeps the context of the
+// enqueuing request, which its callbacks use.
 func (t *traced) Handle(ctx context.Context, d Delivery) (job.Result, error) {
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: d.Body.Traceparent})
 	channel := d.ID.Lane().Channel.String()

@@ -30,7 +30,7 @@ type world struct {
 	seen  observer
 	wrap  func(worker.Queue) worker.Queue
 	seals *seal.Ring
-	alone bool // no reaper: expired leases stay
+	alone bool // without a reaper: expired leases stay
 }
 
 type handle func(ctx context.Context, d worker.Delivery) (job.Result, error)
@@ -126,7 +126,7 @@ func (w *world) record(id job.ID) *job.Record {
 
 func now() time.Time { return clock.System{}.Now() }
 
-// pass lets virtual time pass.
+// pass advances virtual time by d.
 func pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	<-timer.C
@@ -328,7 +328,7 @@ func TestLowPriorityKeepsItsShareUnderEndlessHighLoad(t *testing.T) {
 			return job.Result{HTTPStatus: 200}, nil
 		})
 		w.flood(job.Low, 300)
-		for range 20 { // six of eight slots, the most for one flow, do 60 jobs a second; the high lane is never empty
+		for range 20 { // six of eight slots, the maximum for one flow, run 60 jobs per second; the high lane is never empty
 			w.flood(job.High, 100)
 			w.flood(job.Moderate, 20)
 			pass(time.Second)
@@ -356,8 +356,8 @@ func (w *world) flood(p job.Priority, n int) {
 	}
 }
 
-// The provider of a one-time password is unavailable for an hour. The caller is informed when the password expires, not
-// when the provider recovers.
+// TestAParkedPasswordEndsWhenItExpires: the provider for a one-time password is unavailable for an hour. The caller
+// must be informed when the password expires, not when the provider recovers.
 func TestAParkedPasswordEndsWhenItExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

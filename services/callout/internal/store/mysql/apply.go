@@ -100,7 +100,7 @@ func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error
 		return err
 	}
 	if s.Kind == callout.Attempt {
-		s.CalloutID = 0 // no reference, because the next attempt replaces the draft's row
+		s.CalloutID = 0 // not stored, because the next attempt replaces the draft's row
 		return nil
 	}
 	return l.dropDrafts(ctx, &d.Report)
@@ -130,7 +130,7 @@ func (l *locked) send(ctx context.Context, decisions []callout.Decision) error {
 	return nil
 }
 
-// insert adds an event to the outbox, or returns the error of its encoding, err.
+// insert adds an event to the outbox. err is the result of its encoding; if set, insert returns it.
 func (l *locked) insert(ctx context.Context, event outbox.Event, err error) error {
 	if err == nil {
 		_, err = l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), event)
@@ -138,8 +138,8 @@ func (l *locked) insert(ctx context.Context, event outbox.Event, err error) erro
 	return wrap("send", err)
 }
 
-// noteEvaluated stores the inputs of the evaluations and the report's row as this transaction leaves it. It stores
-// nothing for reports whose values have not settled, so that the sweeper evaluates them again.
+// noteEvaluated stores the inputs of the evaluations, and the update times of the report rows as this transaction
+// leaves them. It stores nothing for reports whose values have not settled, so that the sweeper evaluates them again.
 func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision) error {
 	var rows []string
 	var args []any
@@ -166,9 +166,9 @@ func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision
 	return wrap("note evaluation", err)
 }
 
-// judgeSuppressedAgain marks reports with suppressed calls for the sweeper, because the call that justifies the
-// suppression may have changed: reports of the same patients, and reports whose suppression is justified by a call of
-// these reports, even if they belong to another patient now.
+// judgeSuppressedAgain marks reports with suppressed calls for the sweeper, because the call on which the suppression
+// is based may have changed. It marks reports of the same patients, and reports whose suppression refers to a call of
+// these reports, even if they now belong to another patient.
 func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.Decision) error {
 	var patients []int64
 	var called []string

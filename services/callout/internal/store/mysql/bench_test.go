@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// BenchmarkRecords lists the records of a bill of 30 reports with 20 parameters, of which two are critical. It is meant
-// for profiles; `make bench NAME=callout` measures the same in a whole stack.
+// BenchmarkRecords lists the records of a bill of 30 reports with 20 parameters, of which two are critical. Use it for
+// profiling; `make bench NAME=callout` measures the same in a complete stack.
 func BenchmarkRecords(b *testing.B) {
 	const bill, reports, parameters = 9_100_000, 30, 20
 	db := storetest.NewDatabase(b)

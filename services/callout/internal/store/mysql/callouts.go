@@ -13,8 +13,8 @@ func (l *locked) deleteDraft(ctx context.Context, billID int64) error {
 	return wrap("delete draft", err)
 }
 
-// dropDrafts deletes the drafts of the report's bill and of bills on which the report had an attempt before it moved. A
-// draft stays while a report of its bill is attempted.
+// dropDrafts deletes the drafts of the report's bill and of earlier bills of the report that have an attempt about it.
+// A draft stays while another report of its bill is attempted.
 func (l *locked) dropDrafts(ctx context.Context, r *callout.Report) error {
 	bills := []int64{r.BillID}
 	const attempts = "SELECT DISTINCT bill_id FROM callout_statement WHERE lab_report_id = ? AND lab_id = ? AND kind = 'attempt'"
@@ -29,8 +29,8 @@ func (l *locked) dropDrafts(ctx context.Context, r *callout.Report) error {
 	return wrap("drop drafts", err)
 }
 
-// insertCallout adds a row of CriticalCallout with the names at the time of the call. reportID 0 makes it the draft of
-// the bill.
+// insertCallout adds a row of CriticalCallout with the names at the time of the call. With reportID 0, the row is the
+// draft of the bill.
 func (l *locked) insertCallout(ctx context.Context, d *callout.Decision, reportID int64) (int64, error) {
 	r := d.Recorded.Record
 	recipients, err := json.Marshal(r.Recipients)

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// fill adds the tests of profiles and the values to the reports. It returns the formats of all their tests, and of the
+// fill adds the profile tests and the values to the reports. It returns the formats of all their tests, and of the
 // tests that values name.
 func (s *Store) fill(
 	ctx context.Context,
@@ -78,7 +78,7 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 	in, args := list(ids)
 	var row readingRow
 	targets := row.targets()
-	names := map[string]string{} // the reports of a test share one string
+	names := map[string]string{} // reports of the same test share one string
 	err := each(ctx, q, "read values", "SELECT v.labReportId_id, v.profileTestId, v.`index`, v.`order`, v.parameter_name,"+
 		" IFNULL(v.value, ''), TIMESTAMPDIFF(MICROSECOND, '1970-01-01', v.updated_at) FROM reportValues v JOIN labReportRelation r ON r.id = v.labReportId_id WHERE r.labId_id = ?"+
 		" AND v.labReportId_id IN ("+in+")",
@@ -93,7 +93,7 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 			}
 			return err
 		})
-	for i := range reports { // sorted here, because the server would sort long texts
+	for i := range reports { // sorted here, because the database would sort rows with long texts
 		slices.SortFunc(reports[i].Chart.Readings, func(a, b callout.Reading) int {
 			return cmp.Or(
 				cmp.Compare(a.Order, b.Order),
@@ -105,7 +105,8 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 	return err
 }
 
-// readingRow is a value in the driver's buffer. A bill has hundreds of values, so they are not copied.
+// readingRow is a value that points into the driver's buffer. Values are not copied, because a bill has hundreds of
+// them.
 type readingRow struct{ report, profileTest, index, order, name, value, at sql.RawBytes }
 
 func (r *readingRow) targets() []any {

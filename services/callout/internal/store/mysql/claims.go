@@ -12,10 +12,9 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/claim"
 )
 
-// claimColumns selects the claim of a wait, and the time of the database's clock, which all processes share.
+// claimColumns selects the claim of a wait and the database's time, because all processes share that clock.
 const claimColumns = "e.claimed_by, e.claimed_name, e.claimed_at, e.claimed_until, CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 
-// claimRow holds the columns of claimColumns.
 type claimRow struct {
 	by, name  sql.NullString
 	at, until sql.NullInt64
@@ -38,7 +37,7 @@ func (r *claimRow) facts() claim.Facts {
 	return f
 }
 
-// claimant formats an actor for column claimed_by.
+// claimant formats an actor for the column claimed_by.
 func claimant(a authn.Actor) string { return string(a.Kind) + ":" + strconv.FormatInt(a.ID, 10) }
 
 func (s *Store) ChangeClaim(

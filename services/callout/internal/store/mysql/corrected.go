@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// correctedReports selects statements that take back a heard one, with the newest callout since. Reports that wait
-// again are shown in the list of waiting reports instead.
+// correctedReports selects statements that take back a heard statement, each with the newest callout since. Reports
+// that wait again are excluded, because they are in the list of waiting reports.
 const correctedReports = "SELECT r.id, r.billId_id, IFNULL(b.labBillId, 0), r.reportID_id, IFNULL(t.testName, '')," +
 	" t.departmentId_id, IFNULL(p.departmentName, ''), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 	" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), c.said_at, c.parameters, c.persons, c.not_sent, c.statement_key," +
@@ -31,7 +31,7 @@ func (s *Store) Corrected(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 ) ([]worklist.Corrected, error) {
 	condition, args := visible(v)
-	if doctorID, ok := v.OwnBills(); ok { // the doctor who was told the value, whose bill the report may have left
+	if doctorID, ok := v.OwnBills(); ok { // a report may have left the bill of the doctor who was told its value
 		condition, args = " AND c.doctor_id = ?", []any{doctorID}
 	}
 	args = append(append([]any{scope.LabID(), after.UnixMicro()}, args...), maxCorrectedRead)
@@ -69,8 +69,8 @@ func (s *Store) Corrected(
 // maxCorrectedRead is the maximum number of corrections that a list reads.
 const maxCorrectedRead = 1000
 
-// current returns the corrections with a parameter about which no statement followed. Corrections of a report at the
-// same time become one entry.
+// current returns the corrections with a parameter about which nothing was stated since. Simultaneous corrections of a
+// report become one entry.
 func (s *Store) current(
 	ctx context.Context, scope authn.LabScope, list []worklist.Corrected, keys []string, most int,
 ) (shown []worklist.Corrected, err error) {

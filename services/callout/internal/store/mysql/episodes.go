@@ -45,7 +45,7 @@ func atOrZero(ms sql.NullInt64) time.Time {
 	return at(ms.Int64)
 }
 
-// readParameters parses stored parameters. NULL, which an adopted wait has, gives nil.
+// readParameters parses stored parameters. NULL, as stored for an adopted wait, gives nil.
 func readParameters(stored []byte) (list []callout.Parameter) {
 	if len(stored) == 0 || json.Unmarshal(stored, &list) != nil {
 		return nil
@@ -59,13 +59,13 @@ func parametersColumn(list []callout.Parameter) (sql.NullString, error) {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return sql.NullString{}, fmt.Errorf("encode parameters: %T", list) // without err, which may quote a value
+		return sql.NullString{}, fmt.Errorf("encode parameters: %T", list) // err is omitted, because it may quote a value
 	}
 	return sql.NullString{String: string(text), Valid: true}, nil
 }
 
-// openWait adds the wait of a report. The lock on the report's row guarantees that there is one at most; the unique key
-// would reject another.
+// openWait adds the wait of a report. The lock on the report's row ensures that there is at most one; the unique key
+// would reject a second one.
 func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {
@@ -77,8 +77,8 @@ func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	return wrap("open wait", err)
 }
 
-// saveWait updates the wait. It does not change the mark of unsent notices, which their delivery sets, unless
-// noticesBack removes it.
+// saveWait updates the wait. It keeps the mark of unsent notices, which is set on delivery, unless noticesBack removes
+// it.
 func (l *locked) saveWait(ctx context.Context, e *callout.Episode, noticesBack bool) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {

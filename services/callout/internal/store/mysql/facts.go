@@ -149,8 +149,8 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 }
 
 // loadMerged finds previous patients whose records were merged into the present ones. A record that no longer exists
-// was merged. An existing one was merged if it is deleted, or has no bill and the same name, and neither its sex nor
-// its birth date differs.
+// counts as merged. An existing one counts as merged if its sex and birth date do not differ, and it is either deleted
+// or has no bill and the same name.
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	var previous []int64
 	for i := range facts {
@@ -190,7 +190,7 @@ type previousPatient struct {
 	deleted, billed bool
 }
 
-// isNow reports whether the record of this patient was merged into that of the report's patient.
+// isNow reports whether this patient's record was merged into the record of the report's patient.
 func (p *previousPatient) isNow(r *callout.Report) bool {
 	now := r.Chart.Patient
 	if p.gender != "" && now.Gender != "" && !strings.EqualFold(p.gender, now.Gender) {
@@ -216,7 +216,7 @@ func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 		}
 	}
 	since = since.Add(-facts[0].Settings.RepeatWithin)
-	// The lock waits for transactions that are changing one of these results.
+	// Lock the rows, to wait for transactions that change one of these results.
 	err := each(ctx, l.tx, "lock earlier results", "SELECT r.id FROM labReportRelation r WHERE r.labId_id = ? AND r.userDetailsId_id IN ("+in+
 		") AND r.updatedOn >= ? ORDER BY r.id LIMIT 1000 LOCK IN SHARE MODE", append(append([]any{l.scope.LabID()}, args...), since.UTC()), scanIDs(new([]int64)))
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// formats reads the formats of tests. They belong to the platform, so the query names no laboratory; the tests come
-// from reports of the laboratory. Formats have no time of change, so every decision reads them again, and only the
-// parsed form of equal ranges is shared. Lists use recentFormats instead. The rows are sorted here, because the server
-// would sort wide rows with JSON columns.
+// formats reads the formats of tests. They belong to the platform, so the query has no laboratory; the tests come from
+// reports of the laboratory. Formats have no time of change, so every decision reads them again; only the parsed form
+// of equal ranges is shared. Lists use recentFormats instead. The rows are sorted here, because the database is slow at
+// sorting wide rows with JSON columns.
 func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition string) (callout.Formats, error) {
 	in, args := list(tests)
 	var row formatRow
@@ -66,7 +66,7 @@ func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition
 	return s.sorted(read), nil
 }
 
-// readFormat is a format with its ranges in the order in which they were read.
+// readFormat is a format with its ranges in the order read.
 type readFormat struct {
 	callout.Format
 	ranges []readRange
@@ -77,7 +77,7 @@ type readRange struct {
 	band *parsedBand
 }
 
-// sorted orders the formats and their ranges by id. If several ranges fit a patient, the first one is used.
+// sorted orders the formats and their ranges by id. If several ranges apply to a patient, the first one is used.
 func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 	formats := callout.Formats{}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
@@ -91,11 +91,11 @@ func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 }
 
 // criticalFormats selects the formats with a critical limit, with all their ranges. Ranges without a critical limit are
-// needed too, because they may be the ones that fit a patient.
+// needed too, because they may be the ones that apply to a patient.
 const criticalFormats = " AND EXISTS (SELECT 1 FROM ReportFormatRange c WHERE c.reportFormatId_id = f.id AND" +
 	" (c.criticalLower IS NOT NULL OR c.criticalUpper IS NOT NULL OR c.criticalTexts IS NOT NULL))"
 
-// formatRow is a format joined with one of its ranges, in the driver's buffer.
+// formatRow is a format joined with one of its ranges. It points into the driver's buffer.
 type formatRow struct {
 	id, test, index, order, name, unit, valueType sql.RawBytes
 	limits                                        reportformat.Raw
@@ -128,11 +128,11 @@ func integer(column sql.RawBytes) (int64, error) {
 	return n, nil
 }
 
-// bands caches parsed ranges by their content, so that an entry is never out of date.
+// bands caches parsed ranges. The key is their content, so that an entry is never outdated.
 type bands struct {
 	mu     sync.RWMutex
 	parsed map[string]*parsedBand // guarded by mu
-	sets   map[string]*bandSet    // key: the numbers of the ranges; guarded by mu
+	sets   map[string]*bandSet    // by the numbers of the ranges; guarded by mu
 	last   uint64                 // guarded by mu
 }
 
@@ -149,8 +149,8 @@ type bandSet struct {
 	printed []callout.Printed
 }
 
-// maxBands is the maximum number of cached ranges, and of cached sets of ranges, about 1 KiB each. A full cache is
-// emptied.
+// maxBands is the maximum number of cached ranges, and of cached sets of ranges, about 1 KiB each. When it is reached,
+// the cache is emptied.
 const maxBands = 20_000
 
 func (b *bands) read(row *formatRow) *parsedBand {
@@ -171,7 +171,7 @@ func (b *bands) read(row *formatRow) *parsedBand {
 	if b.parsed == nil || len(b.parsed) >= maxBands {
 		b.parsed = map[string]*parsedBand{}
 	}
-	b.last++ // numbers are never reused, so a set that outlives its ranges stays correct
+	b.last++ // numbers are not reused, so a cached set stays correct after its ranges are removed
 	p.number = b.last
 	b.parsed[string(key)] = p
 	return p

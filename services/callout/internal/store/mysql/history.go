@@ -40,7 +40,7 @@ func (s *Store) Logs(
 // ofDoctor is the condition of reports (alias r) on bills of a doctor.
 const ofDoctor = " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)"
 
-// latest returns the join that limits callouts (alias c) to the newest of each report. It is a join, because MySQL
+// latest returns the join that limits callouts (alias c) to the newest of each report. A join is used because MySQL
 // would evaluate an IN condition for every callout. Arguments: the laboratory, the reports and, if not 0, the doctor.
 func latest(in string, doctorID int64) string {
 	own := ""
@@ -51,7 +51,7 @@ func latest(in string, doctorID int64) string {
 		" GROUP BY m.lab_report_id) newest ON newest.id = c.id"
 }
 
-// ofDoctorID appends the doctor's argument of latest, unless it is 0.
+// ofDoctorID appends the doctor's id, an argument of latest, unless it is 0.
 func ofDoctorID(args []any, doctorID int64) []any {
 	if doctorID != 0 {
 		args = append(args, doctorID)
@@ -93,7 +93,7 @@ func (s *Store) Latest(
 	return found, err
 }
 
-// keepNames replaces today's names by the names at the time of the call. Rows of other programs have none.
+// keepNames replaces the present names by those stored with the call. Rows of other programs have no stored names.
 func keepNames(c *history.Record, stored []byte) {
 	var n struct{ Org, Patient, Referral, User, Doctor string }
 	if len(stored) == 0 || json.Unmarshal(stored, &n) != nil {
@@ -103,7 +103,7 @@ func keepNames(c *history.Record, stored []byte) {
 	c.PerformedByUser, c.PerformedByDoc = n.User, n.Doctor
 }
 
-// EraseNames removes the name of a patient from callouts, because the law may require it. It returns the number of
+// EraseNames removes a patient's name from callouts, as data protection law may require. It returns the number of
 // changed rows and is idempotent.
 func (s *Store) EraseNames(ctx context.Context, scope authn.LabScope, patientID int64) (int64, error) {
 	result, err := s.db.ExecContext(ctx, "UPDATE CriticalCallout SET names = JSON_SET(names, '$.patient', '')"+

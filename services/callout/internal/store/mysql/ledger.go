@@ -73,7 +73,7 @@ func scanStatement(r *sql.Rows) (report int64, s callout.Statement, err error) {
 	return report, s, nil
 }
 
-// statementValues are the placeholders of one row that addStatements inserts.
+// statementValues holds the placeholders for one row inserted by addStatements.
 const statementValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 // addStatements adds the statements of all decisions with one INSERT.
@@ -113,7 +113,7 @@ func (l *locked) statementRow(d *callout.Decision, s *callout.Statement) ([]any,
 		if s.Kind == callout.Attempt {
 			text, err := json.Marshal(d.Recorded.Record)
 			if err != nil {
-				return nil, fmt.Errorf("encode record: %T", d) // without err, which may quote a value
+				return nil, fmt.Errorf("encode record: %T", d) // err is omitted, because it may quote a value
 			}
 			record = sql.NullString{String: string(text), Valid: true}
 		}

@@ -15,10 +15,10 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
-// Rows are locked in this order, which prevents deadlocks: the bill, its reports by id, rows that belong to the
+// Locks are taken in this order, which prevents deadlocks: the bill, its reports by id, rows that belong to the
 // reports.
 
-// locked is a transaction that holds locks on reports, with the data read under them.
+// locked is a transaction that holds locks on reports, and the data read under these locks.
 type locked struct {
 	store       *Store
 	tx          *sql.Tx
@@ -65,8 +65,8 @@ func (s *Store) ChangeBill(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 	decide func([]callout.Facts) ([]callout.Decision, error),
 ) (decisions []callout.Decision, err error) {
-	// The first plain read of a transaction fixes the snapshot that later reads see. It must follow the locks, so the
-	// visible reports are read before the transaction.
+	// The first consistent read of a transaction fixes its snapshot and must follow the locks. The visible reports are
+	// therefore read before the transaction.
 	ids, err := s.seen(ctx, scope, billID, reportIDs, v)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *Store) ChangeBill(
 	return decisions, err
 }
 
-// seen returns those of the reports that are on the bill and visible.
+// seen returns the given reports that are on the bill and visible.
 func (s *Store) seen(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 ) (ids []int64, err error) {
@@ -109,8 +109,9 @@ func (s *Store) seen(
 	return ids, err
 }
 
-// movedTo selects the present bill of a report that a split moved. Bills of a split have the order number of the first
-// bill with a suffix. Without order numbers, a wait or a statement shows on which bill the report was.
+// movedTo selects the present bill of a report that a split moved. Bills from a split have the first bill's order
+// number with a suffix. Bills without order numbers are found through a wait or statement of the report, which stores
+// its bill.
 const movedTo = "SELECT n.id FROM labReportRelation r" +
 	" JOIN billing o ON o.id = ? AND o.labId_id = r.labId_id" +
 	" JOIN billing n ON n.id = r.billId_id AND n.labId_id = r.labId_id" +
@@ -149,7 +150,7 @@ func scanIDs(into *[]int64) func(*sql.Rows) error {
 	}
 }
 
-// move changes the status of a report. It writes no other column, because other services write the row as well.
+// move changes the status of a report. It writes no other column, because other services update the row too.
 func (l *locked) move(ctx context.Context, reportID int64, from, to callout.Status) error {
 	result, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET criticalValues = ? WHERE id = ? AND labId_id = ?"+
 		" AND criticalValues = ?", to, reportID, l.scope.LabID(), from)
@@ -162,7 +163,6 @@ func (l *locked) move(ctx context.Context, reportID int64, from, to callout.Stat
 	return nil
 }
 
-// Log appends to the activity log.
 func (l *locked) Log(ctx context.Context, e activitylog.Entry) error {
 	e.Context = "CRITICAL_CALLOUT"
 	_, err := activitylog.Append(ctx, l.tx, l.scope, e)

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// Loops search the rows of all laboratories, but each change is made in the scope of one.
+// The queries of loops read rows of all laboratories, but each change is made in the scope of one laboratory.
 
 var (
 	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap"}
@@ -50,7 +50,7 @@ func (s *Store) lead(ctx context.Context, lock mysqldb.Lock, work func(context.C
 	return wrap("lead", err)
 }
 
-// Unjudged also returns dismissed reports with statements, because these have to be taken back.
+// Unjudged also returns dismissed reports with statements, because the statements have to be taken back.
 func (s Sweeps) Unjudged(
 	ctx context.Context, after sweep.Report, until time.Time, limit int,
 ) ([]sweep.Report, error) {
@@ -69,9 +69,9 @@ func (s Sweeps) Unjudged(
 	return reports, err
 }
 
-// changedInputs selects reports whose values, patient or bill changed since they were evaluated. It finds candidates by
-// the update times of these rows, then compares them with the stored inputs. A deleted value has no such time, so every
-// report about which something was said recently is a candidate.
+// changedInputs selects reports whose values, patient or bill changed since their evaluation. Candidates are found by
+// the update times of these rows and then compared with the stored inputs. A deleted value has no such time, so every
+// report with a recent notice, call or attempt is a candidate.
 const changedInputs = "SELECT r.labId_id, r.id FROM (SELECT v.labReportId_id AS id FROM reportValues v WHERE v.updated_at >= ? AND v.updated_at < ?" +
 	" UNION SELECT p.id FROM userDetails u JOIN labReportRelation p ON p.userDetailsId_id = u.id WHERE u.updatedOn >= ? AND u.updatedOn < ?" +
 	" AND p.updatedOn >= ? UNION SELECT p.id FROM billing b JOIN labReportRelation p ON p.labId_id = b.labId_id AND p.billId_id = b.id" +
@@ -106,7 +106,7 @@ func scanReports(into *[]sweep.Report) func(*sql.Rows) error {
 	}
 }
 
-// inputDigests selects digests of inputs without a time of change. Each NULL becomes a dash, because CONCAT_WS omits
+// inputDigests selects digests of inputs that have no update time. Each NULL becomes a dash, because CONCAT_WS skips
 // NULL.
 const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(IFNULL(l.timezone, '')) AS SIGNED) AS digest FROM labs l UNION ALL" +
 	" SELECT 'test', f.testId_id, CAST(SUM(CRC32(CONCAT_WS('|', f.id, f.`index`, f.`order`, f.unit, f.valueType, f.isDisabled," +
@@ -115,8 +115,7 @@ const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(IFNULL(l.tim
 	" IFNULL(g.criticalUpper, '-'), IFNULL(g.normalTexts, '-'), IFNULL(g.criticalTexts, '-')))) AS SIGNED)" +
 	" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id GROUP BY f.testId_id"
 
-// ChangedInputs returns the inputs whose digest changed. It stores an input that it sees for the first time and does
-// not return it.
+// ChangedInputs returns the inputs whose digest changed. New inputs are stored and not returned.
 func (s Sweeps) ChangedInputs(ctx context.Context) (changed []sweep.Input, err error) {
 	_, err = s.db.ExecContext(ctx, "INSERT IGNORE INTO callout_input (kind, input_id, digest) "+inputDigests)
 	if err != nil {
@@ -149,7 +148,7 @@ func (s Sweeps) OfInput(
 	return reports, err
 }
 
-// SaveInput stores the digest of an input once its reports were evaluated.
+// SaveInput stores the digest of an input after its reports were evaluated.
 func (s Sweeps) SaveInput(ctx context.Context, i sweep.Input) error {
 	_, err := s.db.ExecContext(ctx, "UPDATE callout_input SET digest = ? WHERE kind = ? AND input_id = ?", i.Digest, i.Kind, i.ID)
 	return wrap("save input", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// statements returns the number of statements that work sends. The pool must have one connection only.
+// statements returns the number of SQL statements that work executes. The pool must be limited to one connection.
 func statements(t *testing.T, db *sql.DB, work func()) int {
 	t.Helper()
 	read := func() (n int) {
@@ -25,7 +25,7 @@ func statements(t *testing.T, db *sql.DB, work func()) int {
 	}
 	before := read()
 	work()
-	return read() - before - 1 // the second reading counts itself
+	return read() - before - 1 // the second read is counted too
 }
 
 func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
@@ -50,7 +50,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 				" VALUES (?, 12, 400, ?, 501, 66, 1, 1)", 8000+i, 8000+i)
 			exec("REPLACE INTO reportValues (id, labReportId_id, `index`, `order`, value) VALUES (?, ?, 2, 2, '7.1')", 8000+i, 8000+i)
 		}
-		clock.Advance(time.Minute) // until the cached formats expire
+		clock.Advance(time.Minute) // expires the cached formats
 		return statements(t, db, func() {
 			found, err := list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.UserDepartments, PersonID: 78})
 			if err != nil || len(found.Records) != 0 {
@@ -68,7 +68,8 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 	}
 }
 
-// TestAnEvaluationIsAtMostTwelveStatements evaluates one report, and thirty reports with twenty parameters each.
+// TestAnEvaluationIsAtMostTwelveStatements counts the SQL statements of an evaluation of one report, and of thirty
+// reports with twenty parameters each. Both must need at most twelve.
 func TestAnEvaluationIsAtMostTwelveStatements(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -92,8 +93,8 @@ func TestAnEvaluationIsAtMostTwelveStatements(t *testing.T) {
 	}
 }
 
-// TestADuplicateDraftIsImpossible checks that the unique key also rejects drafts of programs that do not take the
-// locks.
+// TestADuplicateDraftIsImpossible checks that the unique key rejects a second draft, even from programs that do not
+// take the locks.
 func TestADuplicateDraftIsImpossible(t *testing.T) {
 	t.Parallel()
 	db := storetest.NewDatabase(t)

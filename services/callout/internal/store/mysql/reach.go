@@ -28,7 +28,7 @@ func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
 	return labs, err
 }
 
-// SetReach stores the reason; the stored time stays that of the first notice that was not sent.
+// SetReach stores the reason. While notices cannot be sent, the stored time remains that of the first unsent notice.
 func (s *Store) SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error {
 	if reason == "" {
 		_, err := s.db.ExecContext(ctx, "DELETE FROM callout_reach WHERE lab_id = ?", scope.LabID())
@@ -73,8 +73,8 @@ func (s *Store) Said(
 	return ledgers[reportID], wait, err
 }
 
-// MarkSilenced marks the wait of a notice that reached no device. If m has a log entry, it also marks the statement of
-// the notice as not sent.
+// MarkSilenced marks the wait of a notice that did not reach any device. If m.Log is set, it also marks the notice's
+// statement as not sent.
 func (s *Store) MarkSilenced(ctx context.Context, scope authn.LabScope, m reach.Missed) error {
 	return s.inTx(ctx, "mark notice", scope, func(l *locked) error {
 		_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET notices_off = 1 WHERE open_report_id = ? AND lab_id = ?",

@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// recentFor is how long a list or a board may show outdated limits. Decisions never use cached formats: evaluations
-	// and callouts read the formats in their transaction.
+	// recentFor is how long a list or a board may use outdated limits. Decisions never use cached formats: they read the
+	// formats in their transaction.
 	recentFor = 5 * time.Second
-	// maxRecent is the maximum number of cached tests, a few KiB each. A full cache is emptied.
+	// maxRecent is the maximum number of cached tests, a few KiB each. When it is reached, the cache is emptied.
 	maxRecent = 5_000
 )
 
-// recent caches the formats with critical limits, by test.
+// recent caches the formats with critical limits by test.
 type recent struct {
 	mu     sync.RWMutex
 	byTest map[int64]recentTest // guarded by mu
@@ -28,7 +28,7 @@ type recentTest struct {
 	formats []callout.Format
 }
 
-// recentFormats returns the formats of tests that have critical limits. They were read at most recentFor ago.
+// recentFormats returns the formats with critical limits of the tests, read at most recentFor ago.
 func (s *Store) recentFormats(ctx context.Context, q querier, tests []int64) (callout.Formats, error) {
 	now := s.clock.Now()
 	found, missing := s.recent.find(tests, now)

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce checks that a list may use previous limits for five seconds,
-// and that an evaluation uses the new ones at once.
+// TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce checks that a list uses previous limits for at most five
+// seconds, and that an evaluation uses the new ones at once.
 func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 	t.Parallel()
 	fixture := storetest.New(t)
@@ -47,7 +47,7 @@ func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 		t.Fatalf("%d records after five seconds", n)
 	}
 	exec("UPDATE ReportFormatRange SET criticalUpper = 9")
-	if got := evaluated(); got.Status != callout.Abnormal { // although lists still show it as critical
+	if got := evaluated(); got.Status != callout.Abnormal { // although lists still show the value as critical
 		t.Fatalf("%+v", got)
 	}
 }

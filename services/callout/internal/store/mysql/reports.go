@@ -22,26 +22,25 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 	" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 	" LEFT JOIN callout_unconfirmed n ON n.lab_report_id = r.id WHERE r.labId_id = ?"
 
-// open is the condition of reports that wait for a call.
+// open is the condition of reports that have to be called.
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 
-// reading selects the data that readReports reads in addition to the reports.
+// reading selects the additional data that readReports loads.
 type reading struct {
-	// criticalOnly limits the formats to those with critical limits. Lists need no others, because they show critical
-	// values only.
+	// criticalOnly restricts the formats to those with critical limits, which suffices for lists of critical values.
 	criticalOnly bool
 	inputs       map[int64]inputs         // filled unless nil
 	unconfirmed  map[int64]unconfirmedRow // filled unless nil
 }
 
-// reports reads reports that are not dismissed, for lists.
+// reports reads reports that are not dismissed, for use in lists.
 func (s *Store) reports(
 	ctx context.Context, q querier, scope authn.LabScope, condition string, args ...any,
 ) ([]callout.Report, callout.Formats, error) {
 	return s.readReports(ctx, q, scope, reading{criticalOnly: true}, " AND r.dismissed = 0"+condition, args...)
 }
 
-// readReports reads the reports of a laboratory that match condition, with their charts and formats. It needs four
+// readReports reads the reports of a laboratory that match condition, with their charts and formats. It executes four
 // statements for any number of reports.
 func (s *Store) readReports(
 	ctx context.Context, q querier, scope authn.LabScope, how reading, condition string, args ...any,
@@ -83,7 +82,6 @@ func (s *Store) readReports(
 	return list, formats, err
 }
 
-// reportRow holds the columns of a report.
 type reportRow struct {
 	callout.Report
 	comments, name, department, zone, gender, age sql.NullString
@@ -162,7 +160,7 @@ func (r *reportRow) read(s *Store) callout.Report {
 	return report
 }
 
-// readUnconfirmed adds the report's rerun values that are not confirmed, if there are any.
+// readUnconfirmed adds the report's unconfirmed rerun values, if there are any.
 func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
 	if len(r.unconfirmed) == 0 {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// TestSearchesDoNotReadOtherReports: of millions of reports, a few wait or changed recently. Searches for them must use
-// the indexes that LegacyIndexes lists.
+// TestSearchesDoNotReadOtherReports checks that searches for waiting or recently changed reports use the indexes of
+// LegacyIndexes and do not read other reports.
 func TestSearchesDoNotReadOtherReports(t *testing.T) {
 	t.Parallel()
 	const others = 3000
@@ -80,8 +80,8 @@ func TestSearchesDoNotReadOtherReports(t *testing.T) {
 	}
 }
 
-// TestAListReadsLittleOfOtherReports: all waiting reports are sorted, but names, charts and limits are read for the
-// listed ones only.
+// TestAListReadsLittleOfOtherReports checks that a list sorts all waiting reports, but reads names, charts and limits
+// only for the listed ones.
 func TestAListReadsLittleOfOtherReports(t *testing.T) {
 	t.Parallel()
 	const more = 2000

@@ -91,7 +91,7 @@ func (s *Store) Administers(ctx context.Context, scope authn.LabScope, labUserID
 	return admin, wrap("read user", err)
 }
 
-// suppressedFor is how long after its suppression a call is evaluated again when the settings change.
+// suppressedFor is how long after its suppression a call is evaluated again when settings change.
 const suppressedFor = 14 * 24 * time.Hour
 
 func (s *Store) WaitingReports(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {

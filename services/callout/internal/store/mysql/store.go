@@ -40,7 +40,7 @@ type Store struct {
 	outbox   outbox.Table
 	messages Messages
 	clock    clock.Clock
-	defaults callout.Settings // settings of laboratories that have not changed them
+	defaults callout.Settings // settings of laboratories without their own
 	bands    bands
 	recent   recent
 }
@@ -56,7 +56,7 @@ var (
 // Messages encodes messages to other services.
 type Messages interface {
 	Encode(labID int64, m callout.Message) (outbox.Event, error)
-	// Wake encodes the request to align the job of the task queue with the earliest deadline of the bill.
+	// Wake returns the outbox event that reschedules the bill's task queue job for its earliest deadline.
 	Wake(labID, billID int64) (outbox.Event, error)
 }
 
@@ -70,7 +70,7 @@ func New(db *sql.DB, c clock.Clock, m Messages, pace callout.Settings) (*Store, 
 	return &Store{db: db, outbox: table, messages: m, clock: c, defaults: pace}, nil
 }
 
-// LegacyColumns are the columns of the platform's tables that the service needs.
+// LegacyColumns are the columns that the service needs in the platform's tables.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labs":                      {"id", "timezone"},
@@ -109,7 +109,8 @@ func LegacyColumns() map[string][]string {
 	return columns
 }
 
-// list returns the placeholders and arguments of IN (…) for ids. An empty list gives NULL, which matches nothing.
+// list returns the placeholders and arguments of an IN (…) condition for ids. An empty list gives NULL, which matches
+// no row.
 func list(ids []int64) (placeholders string, args []any) {
 	if len(ids) == 0 {
 		return "NULL", nil
@@ -120,7 +121,7 @@ func list(ids []int64) (placeholders string, args []any) {
 	return "?" + strings.Repeat(", ?", len(ids)-1), args
 }
 
-// errUnknown is returned if the response to a commit was lost, so that the change may or may not have been made.
+// errUnknown is returned if the response to a commit was lost and its outcome is unknown.
 var errUnknown = apperr.New(
 	apperr.Unavailable,
 	"OUTCOME_UNKNOWN",

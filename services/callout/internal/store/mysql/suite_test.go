@@ -78,8 +78,8 @@ func scoped(b *storetest.Fixture) {
 	b.Want("their own", b.Judged(13, storetest.Foreign), "7100 CALLOUT_PENDING")
 }
 
-// turnedOutWrong checks that the board shows the communicated values, when their audience was informed, and the call
-// about it.
+// turnedOutWrong checks the board's list of corrections: the communicated values, when their audience was informed, and
+// the call about it.
 func turnedOutWrong(b *storetest.Fixture) {
 	shown := func(v callout.Visibility) string {
 		b.T.Helper()
@@ -266,7 +266,7 @@ func deadlines(b *storetest.Fixture) {
 func adopted(b *storetest.Fixture) {
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
 	b.SetStatus(storetest.Potassium, callout.Pending)
-	b.SetStatus(storetest.Count, callout.Attempted) // without any value, so undecided
+	b.SetStatus(storetest.Count, callout.Attempted) // a report without values cannot be judged
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
 	b.Want("deadline", b.Due(storetest.Potassium), "level 0, due 09:30:00")
 	b.Want("who set the state has announced it", b.Notices(), "[]")
@@ -276,7 +276,7 @@ func adopted(b *storetest.Fixture) {
 	b.Must(err)
 	b.Want("worklist", len(open.Items), 2)
 	b.Want("figures", *b.Count.Figures, "{2 0 0 0s}")
-	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Count}})) // waiting reports may be called
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Count}})) // a waiting report may be called again
 }
 
 func moved(b *storetest.Fixture) {
@@ -300,7 +300,7 @@ func moved(b *storetest.Fixture) {
 func forgotten(b *storetest.Fixture) {
 	b.Must(b.Sweeper.RunOnce(b.T.Context()))
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
-	b.SetStatus(storetest.Potassium, callout.Normal) // the core writes the whole row with the values
+	b.SetStatus(storetest.Potassium, callout.Normal) // the core writes the whole row when it saves values
 	b.Must(b.Sweeper.RunOnce(b.T.Context()))
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
 	left, err := mysql.Sweeps{Store: b.Store}.Unjudged(b.T.Context(), sweep.Report{}, b.Clock.Now().Add(time.Hour), 100)
@@ -325,8 +325,8 @@ func repeated(b *storetest.Fixture) {
 	b.Want("another after the time", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.8"), "CALLOUT_PENDING")
 }
 
-// decided checks that administrators, and users with the permission, can change the settings of their laboratory within
-// limits.
+// decided checks that only administrators, and users with the permission, can change the settings, and that the limits
+// apply.
 func decided(b *storetest.Fixture) {
 	u := b.Decide
 	ctx, lab := b.T.Context(), storetest.Lab(b.T, 12)
@@ -430,7 +430,7 @@ func figures(b *storetest.Fixture) {
 	}
 }
 
-// race calls, saves drafts, evaluates and escalates concurrently on the same bill.
+// race concurrently calls, saves drafts, evaluates and escalates on the same bill.
 func race(b *storetest.Fixture) {
 	b.Pending()
 	b.Clock.Advance(31 * time.Minute)

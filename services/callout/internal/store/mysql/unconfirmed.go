@@ -17,7 +17,7 @@ func (s *Store) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v eval
 	if len(v.Readings) > 0 {
 		text, err := json.Marshal(v.Readings)
 		if err != nil {
-			return fmt.Errorf("encode readings: %T", v.Readings) // without err, which may quote a value
+			return fmt.Errorf("encode readings: %T", v.Readings) // err is omitted, because it may quote a value
 		}
 		readings = sql.NullString{String: string(text), Valid: true}
 	}
@@ -48,7 +48,6 @@ func scanUnconfirmed(r *sql.Rows) (row unconfirmedRow, err error) {
 	return row, row.parse(stored)
 }
 
-// parse parses the stored readings.
 func (u *unconfirmedRow) parse(stored []byte) error {
 	if err := json.Unmarshal(stored, &u.readings); err != nil {
 		return fmt.Errorf("read unconfirmed values of report %d: %T", u.report, err)

@@ -58,7 +58,7 @@ func (s *Store) waits(ctx context.Context, scope authn.LabScope, billID int64) (
 	return found, err
 }
 
-// checkBill returns callout.ErrNoBill for a bill that the laboratory does not have; lock is "" or " FOR UPDATE".
+// checkBill returns callout.ErrNoBill if the laboratory does not have the bill. lock is "" or " FOR UPDATE".
 func (s *Store) checkBill(ctx context.Context, q querier, scope authn.LabScope, billID int64, lock string) error {
 	var id int64
 	err := q.QueryRowContext(ctx, "SELECT id FROM billing WHERE id = ? AND labId_id = ?"+lock, billID, scope.LabID()).Scan(&id)

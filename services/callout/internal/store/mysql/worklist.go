@@ -16,10 +16,11 @@ const (
 	// waitingReports selects the ids of waiting reports. The joined tables provide the columns for visibility and order.
 	waitingReports = "SELECT r.id, e.id AS episode FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
 		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND " + open
-	// waitingOrder sorts reports with exhausted escalations first, then by deadline; reports without a deadline are last.
+	// waitingOrder sorts reports after their last escalation first, then the others by deadline; reports without a
+	// deadline are last.
 	waitingOrder = " ORDER BY e.due_at IS NULL AND IFNULL(e.escalations, 0) = 0, IFNULL(e.due_at, 0), e.detected_at, r.id"
-	// waitingNames selects the displayed columns of the waiting reports. Its placeholders are waitingReports, and
-	// waitingOrder twice.
+	// waitingNames selects the displayed columns of the waiting reports. Its format verbs stand for waitingReports and,
+	// twice, waitingOrder.
 	waitingNames = "SELECT r.id, IFNULL(b.labBillId, 0), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 		" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), IFNULL(e.detected_at, 0), e.due_at," +
 		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.remind_at, e.parameters, e.id, " + claimColumns + " FROM (%s%s LIMIT ?) found" +
@@ -49,7 +50,7 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 	reports, formats, err := s.byID(ctx, scope, ids)
 	seen := make([]worklist.Item, 0, len(items))
 	for i, item := range items {
-		if report, ok := reports[ids[i]]; ok { // a missing report was dismissed after the first query
+		if report, ok := reports[ids[i]]; ok { // not found: dismissed after the first query
 			item.Report = report
 			if item.Wait != nil {
 				report.Identify(item.Wait.Parameters, formats)
@@ -123,7 +124,7 @@ func (s *Store) Unclear(
 	return list, formats, err
 }
 
-// lastClosed reads the 200 newest waits only, because a laboratory has waits of years.
+// lastClosed reads only the 200 newest waits, because a laboratory may have waits of several years.
 const lastClosed = "SELECT MAX(e.closed_at) FROM (SELECT lab_report_id, closed_at FROM callout_episode WHERE lab_id = ?" +
 	" ORDER BY detected_at DESC LIMIT 200) e JOIN labReportRelation r ON r.id = e.lab_report_id" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ?"
@@ -152,8 +153,8 @@ func (s *Store) State(
 	return state, err
 }
 
-// elsewhere counts the waiting reports in departments that a session may not see. It is 0 for referring doctors, who
-// see own bills only.
+// elsewhere counts the waiting reports in departments that a session may not see. It returns 0 for referring doctors,
+// who see only their own bills.
 func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.Visibility) (n int64, err error) {
 	if v.Rule == callout.Everything || v.Rule == callout.DoctorBills {
 		return 0, nil
@@ -164,8 +165,8 @@ func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.V
 	return n, wrap("count what waits elsewhere", err)
 }
 
-// maxUnconfirmedRead is the maximum number of rows that a list judges. It exceeds the limit of the list, because most
-// rerun values are not critical.
+// maxUnconfirmedRead is the maximum number of rows that a list judges. It exceeds the list's limit, because most rerun
+// values are not critical.
 const maxUnconfirmedRead = 5000
 
 func (s *Store) unconfirmed(

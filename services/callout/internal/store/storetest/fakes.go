@@ -69,7 +69,7 @@ func (*Counters) Reaped(string, int) {}
 
 func (*Counters) Swept(int) {}
 
-// Jobs records which bills have a task queue job.
+// Jobs is a fake task queue. It records which bills have a job.
 type Jobs struct{ Bills map[int64]bool }
 
 var _ reap.Jobs = (*Jobs)(nil)

@@ -12,7 +12,7 @@ import (
 // Everything is the visibility of support.
 var Everything = callout.Visibility{Rule: callout.Everything}
 
-// Judged evaluates reports by name, and returns their ids and statuses as text.
+// Judged evaluates reports on request and returns their ids and statuses as text.
 func (b *Fixture) Judged(lab int64, reports ...int64) string {
 	b.T.Helper()
 	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, callout.Event{Named: true})
@@ -32,7 +32,7 @@ func (b *Fixture) Enter(report int64, index int, value string) string {
 	return status
 }
 
-// Record saves a callout by telephone. It was read back unless c states otherwise.
+// Record saves a callout by telephone. It counts as read back unless c states otherwise.
 func (b *Fixture) Record(c save.Callout) error {
 	b.T.Helper()
 	if c.BillID == 0 {
@@ -47,7 +47,7 @@ func (b *Fixture) Record(c save.Callout) error {
 	return err
 }
 
-// Pass advances the clock by d and runs the reaper after every minute.
+// Pass advances the clock by d and runs the reaper every minute.
 func (b *Fixture) Pass(d time.Duration) {
 	b.T.Helper()
 	for ; d > 0; d -= time.Minute {
@@ -72,7 +72,7 @@ func (b *Fixture) Want(what string, got, want any) {
 	}
 }
 
-// Notices returns the message kind of each notification in the outbox.
+// Notices returns the kind of each notification in the outbox.
 func (b *Fixture) Notices() (keys []string) {
 	for _, e := range b.Sent() {
 		if e.Kind == "notifications.notify" {

@@ -1,6 +1,6 @@
 package storetest
 
-// World returns the INSERT statements of the platform's rows that tests expect.
+// World returns the INSERT statements for the rows of the platform's tables.
 func World() []string {
 	return []string{
 		"INSERT INTO labs (id, labName, timezone) VALUES (12, 'A', 'UTC'), (13, 'B', 'UTC')",

@@ -30,9 +30,9 @@ import (
 // Rows of the test database. Laboratory 12 has bill 400 of organization 45 and doctor 301, with report Potassium of
 // test 66 (department 5) and report Count of test 55 (department 4). It also has bill 401 of the same patient with
 // report Second of test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All statuses are 0, all samples
-// are collected, and there are no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5.
-// Index 1 of test 55 is normal from 13 to 17 and critical outside 7 to 20. Index 3 of test 55 has no critical limits.
-// Department 5 belongs to doctor 302, department 4 to lab user 78.
+// were collected, and there are no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to
+// 6.5. Index 1 of test 55 is normal from 13 to 17 and critical outside 7 to 20. Index 3 of test 55 has no critical
+// limits. Department 5 belongs to doctor 302, department 4 to lab user 78.
 const (
 	Bill        = 400
 	SecondBill  = 401
@@ -49,12 +49,12 @@ const (
 	UnlimitedIndex = 3
 )
 
-// Defaults are the settings that laboratories have unless they changed them.
+// Defaults are the settings of laboratories without their own.
 var Defaults = callout.Settings{
 	Pace: callout.Pace{After: 30 * time.Minute, Most: 2}, ReadBackNeeded: true, RemindAfter: 8 * time.Hour,
 }
 
-// NewClock returns a clock that shows a full second.
+// NewClock returns a clock set to a full second.
 func NewClock() *clocktest.Clock { return clocktest.New(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)) }
 
 // Lab returns the scope of a laboratory.
@@ -67,7 +67,7 @@ func Lab(t testing.TB, id int64) authn.LabScope {
 	return scope
 }
 
-// Fixture is a database with the use cases over it.
+// Fixture is a test database with the service's use cases.
 type Fixture struct {
 	*mysql.Store
 	T     *testing.T
@@ -98,7 +98,7 @@ func NewDatabase(t testing.TB) *sql.DB {
 	return db
 }
 
-// OpenDatabase returns a test database with the rows of World, and its address.
+// OpenDatabase returns a test database with the rows of World, and its data source name.
 func OpenDatabase(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := template.Open(t)
@@ -162,19 +162,18 @@ func (b *Fixture) SetValue(report int64, index int, value string) {
 	b.Exec("UPDATE labReportRelation SET updatedOn = ? WHERE id = ?", b.Clock.Now(), report)
 }
 
-// SetStatus sets the status of a report as another program does.
+// SetStatus sets the status of a report, as another program would.
 func (b *Fixture) SetStatus(report int64, to callout.Status) {
 	b.T.Helper()
 	b.Exec("UPDATE labReportRelation SET criticalValues = ?, updatedOn = ? WHERE id = ?", to, b.Clock.Now(), report)
 }
 
-// Dismiss dismisses a report.
 func (b *Fixture) Dismiss(report int64) {
 	b.T.Helper()
 	b.Exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", report)
 }
 
-// MoveToBill moves a report to another bill, as a bill split does.
+// MoveToBill moves a report to another bill, as a split does.
 func (b *Fixture) MoveToBill(report, bill int64) {
 	b.T.Helper()
 	b.Exec("UPDATE labReportRelation SET billId_id = ? WHERE id = ?", bill, report)
@@ -218,7 +217,7 @@ func (b *Fixture) AddSodium() {
 		" VALUES (6604, 'A', 0, 3.5, 5.1, 2.5, 6.5)")
 }
 
-// FakeReach replaces the notification service. Reason is the reach that it returns.
+// FakeReach is a fake notification service. Reason is the result of its Reach method.
 type FakeReach struct{ Reason string }
 
 func (f *FakeReach) Reach(context.Context, authn.LabScope) (string, error) { return f.Reason, nil }

@@ -1,5 +1,5 @@
-// Package health reports the state of the consumer: /health, /ready and their gauges. An idle consumer is healthy; one
-// that is stuck is not.
+// Package health reports the state of the consumer at /health, at /ready and in gauges. An idle consumer is healthy; a
+// stuck one is not.
 package health
 
 import (
@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// pollWindow is the maximum age of the last fetch: an idle consumer fetches twice a second.
+	// pollWindow is the maximum age of the last fetch: even an idle consumer fetches twice a second.
 	pollWindow = 30 * time.Second
-	// successWindow is how long a consumer with a backlog may finish no batch before it is not ready.
+	// successWindow is how long a consumer with a backlog may go without finishing a batch before it is not ready.
 	successWindow = time.Minute
-	// stuckAfter is when a batch that neither ends nor fails is treated as a deadlock: several times the timeout of one
+	// stuckAfter is when a batch that neither ends nor fails counts as deadlocked: several times the timeout of one
 	// attempt.
 	stuckAfter = 2 * time.Minute
 )
@@ -38,8 +38,8 @@ type Partitions interface {
 type Dependencies interface {
 	Dependencies() map[string]string // "up" or "down"
 	Ready() bool
-	Reasons() []string // why stores are unavailable, without internal details
-	Notes() []string   // problems for an operator that do not stop the service
+	Reasons() []string // reasons for unavailability, without internal details
+	Notes() []string   // problems for the operator that do not stop the service
 }
 
 // Health computes the health and readiness of the consumer.
@@ -51,7 +51,7 @@ type Health struct {
 	Clock  clock.Clock
 }
 
-// report is the response body of both paths. A field that does not apply is absent.
+// report is the response body of both paths. Fields that do not apply are omitted.
 type report struct {
 	Status       string            `json:"status"`
 	Phase        string            `json:"phase"`
@@ -72,7 +72,7 @@ func (h *Health) Handle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /health/live", h.live)
 }
 
-// live is the liveness probe. It fails only where a restart helps: for a batch that neither ends nor fails, but not for
+// live is the liveness probe. It fails only if a restart helps: for a batch that neither ends nor fails, but not for
 // unavailable brokers.
 func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
 	if stuck := h.stuck(); len(stuck) > 0 {
@@ -114,7 +114,7 @@ func (h *Health) report(ctx context.Context) report {
 	return body
 }
 
-// unhealthy returns the reasons to check or restart the process itself.
+// unhealthy returns the reasons to inspect or restart this process.
 func (h *Health) unhealthy() []string {
 	var reasons []string
 	if ago := h.Clock.Now().Sub(h.Group.State().LastPoll); ago > pollWindow {
@@ -134,7 +134,7 @@ func (h *Health) stuck() []string {
 	return reasons
 }
 
-// notReady returns the reasons why messages are not processed now.
+// notReady returns the reasons why no messages are processed at present.
 func (h *Health) notReady() []string {
 	var reasons []string
 	state := h.Group.State()
@@ -166,7 +166,7 @@ func (h *Health) storesDown() []string {
 	return append(reasons, h.Stores.Reasons()...)
 }
 
-// stalled returns partitions that wait for an operator, and a backlog of which nothing is processed.
+// stalled returns the partitions that wait for an operator, and backlogs without progress.
 func (h *Health) stalled() []string {
 	var reasons []string
 	lag := int64(0)
@@ -183,7 +183,7 @@ func (h *Health) stalled() []string {
 	}
 	last := h.Status.LastSuccess()
 	if since := h.Group.State().Since; last.Before(since) {
-		last = since // a new member gets the same time
+		last = since // a new member gets the full time
 	}
 	if ago := h.Clock.Now().Sub(last); lag > 0 && ago > successWindow {
 		reasons = append(reasons, fmt.Sprintf("%d records wait and none was processed for %.0f s", lag, ago.Seconds()))
@@ -194,5 +194,5 @@ func (h *Health) stalled() []string {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // fails when the client has disconnected
+	_ = json.NewEncoder(w).Encode(body) // fails if the client has disconnected
 }

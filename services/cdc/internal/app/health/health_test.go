@@ -20,7 +20,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// situation holds everything that Health reads.
+// situation holds all inputs of Health.
 type situation struct {
 	state      broker.State
 	partitions []consume.Partition
@@ -45,7 +45,7 @@ func (s situation) Dependencies() map[string]string {
 }
 func (s situation) Now() time.Time { return now }
 
-// well returns a member that has just fetched and is idle.
+// well returns the situation of an idle member that has just fetched.
 func well() situation {
 	return situation{state: broker.State{Member: true, Since: ago(time.Hour), LastPoll: ago(300 * time.Millisecond), Claims: 1},
 		partitions: []consume.Partition{{Topic: "lab.lab.billing", Partition: 2}}}

@@ -9,13 +9,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 )
 
-// older is the index as the program of document.OldSchema made it.
+// older is the index definition of document.OldSchema.
 //
 //go:embed older.json
 var older []byte
 
-// OlderIndex returns the request body that creates an index of document.OldSchema with five shards. aliases is as for
-// document.Index.
+// OlderIndex returns the request body that creates an index of document.OldSchema with five shards. aliases has the
+// meaning it has in document.Index.
 func OlderIndex(refresh time.Duration, aliases map[string]bool) []byte {
 	var body struct {
 		Settings map[string]map[string]any `json:"settings"`
@@ -31,6 +31,6 @@ func OlderIndex(refresh time.Duration, aliases map[string]bool) []byte {
 	for alias, write := range aliases {
 		body.Aliases[alias] = map[string]any{"is_write_index": write}
 	}
-	text, _ := json.Marshal(body) // maps and texts can always be encoded
+	text, _ := json.Marshal(body) // maps and strings can always be encoded
 	return text
 }

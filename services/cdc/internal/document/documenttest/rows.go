@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Rows generates any row that user_meta can hold, with short lists.
+// Rows generates arbitrary rows that user_meta can hold, with short lists.
 func Rows() *rapid.Generator[projection.Row] {
 	return rapid.Custom(func(t *rapid.T) projection.Row {
 		id := rapid.Int64()

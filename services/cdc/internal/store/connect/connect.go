@@ -1,5 +1,5 @@
 // Package connect is a client of Kafka Connect's admin REST API: connectors, their states, configurations and offsets.
-// It does not decide how to handle failures.
+// Handling of failures is left to the caller.
 package connect
 
 import (
@@ -20,14 +20,14 @@ import (
 
 const (
 	readTimeout  = 15 * time.Second
-	writeTimeout = 90 * time.Second // a new configuration is validated, for which the runtime queries the database
+	writeTimeout = 90 * time.Second // validating a configuration includes queries to the database
 	maxBytes     = 16 << 20         // limit of a response
 )
 
-// A worker that is rebalancing returns 409; such requests are repeated.
+// A rebalancing worker returns 409; such requests are repeated.
 const (
 	busyTries = 8
-	busyPause = 250 * time.Millisecond // doubles up to busyMost
+	busyPause = 250 * time.Millisecond // doubled up to busyMost
 	busyMost  = 4 * time.Second
 )
 
@@ -35,18 +35,18 @@ var errSilent = errors.New("kafka connect does not answer")
 
 // Config holds the addresses of the admin REST API.
 type Config struct {
-	URLs []string     // addresses of the workers, such as http://127.0.0.1:8083; unavailable ones are skipped
-	HTTP *http.Client // nil: a new client
+	URLs []string     // addresses of the workers, such as http://127.0.0.1:8083; unavailable workers are skipped
+	HTTP *http.Client // nil: a default client
 }
 
-// Client sends requests to any worker of one cluster. Safe for concurrent use.
+// Client sends requests to any worker of one cluster. It is safe for concurrent use.
 type Client struct {
 	workers []string
 	next    atomic.Int64 // index in workers of the last one that responded
 	http    *http.Client
 }
 
-// New returns a client; it does not connect.
+// New returns a client. It does not connect.
 func New(c Config) *Client {
 	if c.HTTP == nil {
 		c.HTTP = &http.Client{Timeout: writeTimeout}
@@ -73,8 +73,8 @@ func (c *Client) Statuses(ctx context.Context) (map[string]Status, error) {
 	return all, nil
 }
 
-// Configuration returns a connector's current configuration, which may contain the database password; ErrUnknown when
-// the connector does not exist.
+// Configuration returns a connector's current configuration, which may contain the database password. It returns
+// ErrUnknown if the connector does not exist.
 func (c *Client) Configuration(ctx context.Context, name string) (map[string]string, error) {
 	var configuration map[string]string
 	if err := c.get(ctx, "/connectors/"+url.PathEscape(name)+"/config", &configuration); err != nil {
@@ -83,7 +83,7 @@ func (c *Client) Configuration(ctx context.Context, name string) (map[string]str
 	return configuration, nil
 }
 
-// Configure creates the connector or changes it. The error for a rejected configuration is an *Invalid.
+// Configure creates or changes the connector. If the runtime rejects the configuration, the error is an *Invalid.
 func (c *Client) Configure(ctx context.Context, name string, configuration map[string]string) error {
 	body, err := json.Marshal(configuration)
 	if err != nil {
@@ -96,8 +96,8 @@ func (c *Client) Configure(ctx context.Context, name string, configuration map[s
 	return nil
 }
 
-// Restart restarts the connector and all its tasks, or only the failed ones. It does not wait for the end of the
-// restart.
+// Restart restarts the connector and all its tasks, or only the failed ones. It does not wait until the restart has
+// finished.
 func (c *Client) Restart(ctx context.Context, name string, onlyFailed bool) error {
 	path := fmt.Sprintf("/connectors/%s/restart?includeTasks=true&onlyFailed=%t", url.PathEscape(name), onlyFailed)
 	if err := c.call(ctx, readTimeout, http.MethodPost, path, nil, nil); err != nil {
@@ -106,10 +106,10 @@ func (c *Client) Restart(ctx context.Context, name string, onlyFailed bool) erro
 	return nil
 }
 
-// Stop ends the connector's tasks. The connector stays stopped until Resume, even when workers restart.
+// Stop ends the connector's tasks. The connector stays stopped until Resume, even if workers restart.
 func (c *Client) Stop(ctx context.Context, name string) error { return c.put(ctx, name, "stop") }
 
-// Resume starts a stopped or paused connector again.
+// Resume restarts a stopped or paused connector.
 func (c *Client) Resume(ctx context.Context, name string) error { return c.put(ctx, name, "resume") }
 
 func (c *Client) put(ctx context.Context, name, verb string) error {
@@ -120,7 +120,7 @@ func (c *Client) put(ctx context.Context, name, verb string) error {
 	return nil
 }
 
-// Offsets returns the connector's position in its source, as the runtime's JSON: a list of partition and offset.
+// Offsets returns the connector's position in its source as the runtime's JSON: a list of partition and offset.
 func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, error) {
 	var answer struct {
 		Offsets json.RawMessage `json:"offsets"`
@@ -131,8 +131,8 @@ func (c *Client) Offsets(ctx context.Context, name string) (json.RawMessage, err
 	return answer.Offsets, nil
 }
 
-// Forget deletes the connector's offsets. After Resume it begins at the current end of the log. The connector must be
-// stopped.
+// Forget deletes the offsets of the connector, which must be stopped. After Resume it begins at the current end of the
+// log.
 func (c *Client) Forget(ctx context.Context, name string) error {
 	if err := c.call(ctx, readTimeout, http.MethodDelete, "/connectors/"+url.PathEscape(name)+"/offsets", nil,
 		nil); err != nil {
@@ -145,7 +145,7 @@ func (c *Client) get(ctx context.Context, path string, answer any) error {
 	return c.call(ctx, readTimeout, http.MethodGet, path, nil, answer)
 }
 
-// call repeats a request while the worker is rebalancing.
+// call sends a request, and repeats it while the worker is rebalancing.
 func (c *Client) call(ctx context.Context, timeout time.Duration, method, path string, body []byte, answer any) error {
 	pause := busyPause
 	for try := 1; ; try++ {
@@ -160,7 +160,7 @@ func (c *Client) call(ctx context.Context, timeout time.Duration, method, path s
 	}
 }
 
-// once sends a request to one worker after another until one responds. All requests here are idempotent.
+// once sends a request to one worker after another until one responds. All requests are idempotent.
 func (c *Client) once(ctx context.Context, timeout time.Duration, method, path string, body []byte, answer any) error {
 	var err error
 	for range c.workers {

@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
-// recording is one request to a real worker with its response.
+// recording is a request to a real worker and its response.
 type recording struct {
 	Request struct {
 		Method string          `json:"method"`
@@ -42,7 +42,7 @@ func read(t *testing.T, file string) recording {
 	return r
 }
 
-// replay returns a client that gets the recorded response to the recorded request; any other request fails the test.
+// replay returns a client that gets the recorded responses; any other request fails the test.
 func replay(t *testing.T, file string) *connect.Client {
 	t.Helper()
 	r := read(t, file)
@@ -269,7 +269,7 @@ func TestALogMayNameTheClassesOfATraceAndNothingElse(t *testing.T) {
 	}
 }
 
-// scripted returns a client without a network, so that time can be virtual.
+// scripted returns a client that needs no network, so that time can be virtual.
 func scripted(answer func(*http.Request) (int, string)) *connect.Client {
 	return connect.New(connect.Config{URLs: []string{"http://connect"}, HTTP: &http.Client{Transport: transport(answer)}})
 }

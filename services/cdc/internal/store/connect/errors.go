@@ -8,22 +8,21 @@ import (
 	"strings"
 )
 
-// Errors that callers can test with errors.Is. Of any other error it is not known whether it is temporary.
+// Errors for use with errors.Is. Any other error may be temporary or permanent.
 var (
-	ErrUnknown = errors.New("no such connector") // 404
+	ErrUnknown = errors.New("no such connector") // HTTP status 404
 	ErrBusy    = errors.New("the workers are rebalancing; try again in a moment")
 )
 
-// Invalid is the error for a configuration that the runtime rejects. Validation includes a query of the database, so an
-// unavailable database is such an error as well.
+// Invalid is the error for a configuration that the runtime rejects. The validation queries the database, so an
+// unavailable database also causes this error.
 type Invalid struct{ Problems []string }
 
-// Error returns all problems.
 func (i *Invalid) Error() string {
 	return "the configuration is refused: " + strings.Join(i.Problems, "; ")
 }
 
-// refused converts an error response to an error.
+// refused returns the error for an error response.
 func refused(status int, body []byte) error {
 	var answer struct {
 		Message string `json:"message"`
@@ -43,8 +42,8 @@ func refused(status int, body []byte) error {
 	}
 }
 
-// problems splits the runtime's list of problems: a first line with their number, one line for each, and a last line
-// that refers to another endpoint. Any other message is one problem.
+// problems splits the runtime's list of problems: a first line with their number, one line each, and a last line that
+// refers to another endpoint. Any other message counts as one problem.
 func problems(message string) []string {
 	if !strings.HasPrefix(message, "Connector configuration is invalid") {
 		return []string{message}

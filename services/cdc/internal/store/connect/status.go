@@ -14,27 +14,27 @@ const (
 	Restarting = "RESTARTING"
 )
 
-// Status is the state of a connector in the runtime. A failed task leaves the connector RUNNING.
+// Status is the state of a connector in the runtime. The connector stays RUNNING if a task fails.
 type Status struct {
 	Name      string `json:"name"`
 	Connector Part   `json:"connector"`
 	Tasks     []Task `json:"tasks"`
 }
 
-// Part is the state of the connector itself or of a task.
+// Part is the state of a connector itself or of one of its tasks.
 type Part struct {
 	State  string `json:"state"`
 	Worker string `json:"worker_id"`
 	Trace  string `json:"trace"` // Java stack trace of a failed part; it may contain values of rows, so never log it
 }
 
-// Task is one task of a connector.
+// Task is the state of one task of a connector.
 type Task struct {
 	ID int `json:"id"`
 	Part
 }
 
-// Up reports whether changes flow: the connector runs, has tasks, and all of them run.
+// Up reports whether changes are captured: the connector runs and has tasks, all of which run.
 func (s Status) Up() bool {
 	for _, task := range s.Tasks {
 		if task.State != Running {
@@ -44,11 +44,11 @@ func (s Status) Up() bool {
 	return s.Connector.State == Running && len(s.Tasks) > 0
 }
 
-// Held reports whether an operator stopped or paused the connector.
+// Held reports whether an operator has stopped or paused the connector.
 func (s Status) Held() bool { return s.Connector.State == Stopped || s.Connector.State == Paused }
 
 // Causes returns the classes of the exceptions in a stack trace, the outermost first, without packages and messages.
-// Only these may be logged.
+// Nothing else of a trace may be logged.
 func Causes(trace string) []string {
 	var classes []string
 	for line := range strings.Lines(trace) {
@@ -58,33 +58,33 @@ func Causes(trace string) []string {
 		}
 		class, _, _ := strings.Cut(cause, ":")
 		class = strings.TrimSpace(class)
-		if dot := strings.LastIndexByte(class, '.'); dot > 0 && isClass(class[dot+1:]) { // a class has a package
+		if dot := strings.LastIndexByte(class, '.'); dot > 0 && isClass(class[dot+1:]) { // class names include a package
 			classes = append(classes, class[dot+1:])
 		}
 	}
 	return classes
 }
 
-// lost are texts in traces of failures that restarts cannot fix: the binary log no longer has the connector's position,
-// it was empty when the connector started, or the history of table structures is lost.
+// lost are texts in traces of position failures, which restarts cannot fix: the binary log no longer has the
+// connector's position, it was empty when the connector started, or the schema history is lost.
 var lost = []string{
 	"this is no longer available on the server", `"this.gtidSet" is null`,
 	"The db history topic or its content is fully or partially missing", "The db history topic is missing",
 }
 
-// structure are texts in traces of other failures that restarts cannot fix: the connector met a statement that its
-// grammar cannot parse, and its knowledge of a table no longer matches the rows.
+// structure are texts in traces of schema failures, which restarts cannot fix: the connector's grammar cannot parse a
+// statement, or its stored table structure does not match the rows.
 var structure = []string{
 	"schema isn't known to this connector", "internal schema size", "Data row is smaller than a column index",
 	"ParsingException", "at io.debezium.connector.mariadb.antlr.", "at io.debezium.connector.mysql.antlr.",
 	"at io.debezium.connector.binlog.jdbc.BinlogDatabaseSchema.parse",
 }
 
-// LostPosition reports whether a trace means that the connector has to start at a new position.
+// LostPosition reports whether, according to a trace, the connector has to start at a new position.
 func LostPosition(trace string) bool { return holds(trace, lost) }
 
-// LostStructure reports whether a trace means that the connector has to read the structure of the tables again, which
-// it does when it starts at a new position.
+// LostStructure reports whether, according to a trace, the connector has to read the table structures again, which it
+// does when it starts at a new position.
 func LostStructure(trace string) bool { return holds(trace, structure) }
 
 func holds(trace string, list []string) bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 )
 
-// maxWait is the longest timeout with which the server may wait for a shard.
+// maxWait is the maximum timeout for which the server may wait for a shard.
 const maxWait = 10 * time.Second
 
 func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
@@ -40,8 +40,8 @@ func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]i
 	return fates, nil
 }
 
-// wait returns the server's timeout for a bulk. It is well below the client's own timeout, because a response contains
-// more information than a timeout.
+// wait returns the server's timeout for a bulk request. It is well below the client's own timeout, because a response
+// contains more information than a timeout error.
 func (s *Store) wait(ctx context.Context) string {
 	left := s.client.Timeout()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -77,7 +77,7 @@ func lines(ops []document.Op) []byte {
 	return b
 }
 
-// item is the result of one operation, under the operation's name.
+// item is the result of one operation, keyed by the operation's name.
 type item map[string]struct {
 	Status int `json:"status"`
 	Error  struct {
@@ -110,11 +110,11 @@ func readFates(body io.Reader, ops int) ([]indexsync.Fate, error) {
 	return fates, nil
 }
 
-// classify returns the fate for the result of one operation. The type of the error is checked before the status,
-// because a blocked cluster returns 403 or 429, and a missing write index 400.
+// classify returns the fate for the result of one operation. The error type is checked before the status, because a
+// blocked cluster returns 403 or 429, and a missing write index 400.
 func classify(status int, kind, reason string) indexsync.Fate {
 	if kind == "" {
-		if status < http.StatusMultipleChoices || status == http.StatusNotFound { // 404: nothing there to delete
+		if status < http.StatusMultipleChoices || status == http.StatusNotFound { // 404: there was nothing to delete
 			return indexsync.Fate{}
 		}
 		kind = "status_" + strconv.Itoa(status)
@@ -126,7 +126,7 @@ func classify(status int, kind, reason string) indexsync.Fate {
 	return indexsync.Fate{Verdict: verdict, Kind: kind, Advice: advice}
 }
 
-// byType classifies the error types that are sufficient by themselves.
+// byType classifies errors whose type is sufficient.
 func byType(kind, reason string) (v indexsync.Verdict, advice string, known bool) {
 	switch kind {
 	case "version_conflict_engine_exception":
@@ -147,7 +147,7 @@ func byType(kind, reason string) (v indexsync.Verdict, advice string, known bool
 	return 0, "", false
 }
 
-// byStatus classifies errors of unknown type by their status. A document that might still be accepted is never Poison.
+// byStatus classifies errors of unknown type by their status. A document that may be accepted later never gets Poison.
 func byStatus(status int) (indexsync.Verdict, string) {
 	switch {
 	case status == http.StatusTooManyRequests:

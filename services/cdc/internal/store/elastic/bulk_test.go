@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic/enginetest"
 )
 
-// recorded returns a handler with a recorded response of a real server, and its number of items.
+// recorded returns a handler that sends a recorded response of a real server, and the number of its items.
 func recorded(t *testing.T, name string) (http.HandlerFunc, int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "recorded", name+".json"))
@@ -170,7 +170,7 @@ func TestARequestNamesItsAliasAndWaitsLessThanWe(t *testing.T) {
 	}
 }
 
-// one returns the fate of one operation on the real server.
+// one executes one operation on the real server and returns its fate.
 func one(t *testing.T, s *enginetest.Server, op document.Op) indexsync.Fate {
 	t.Helper()
 	fates, err := s.Bulk(t.Context(), s.Live(), []document.Op{op})

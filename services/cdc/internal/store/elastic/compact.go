@@ -12,9 +12,8 @@ import (
 
 const lookAtMerge = 500 * time.Millisecond
 
-// Compact merges the segments of every shard of target, an alias or an index, into one, and returns when that is done.
-// This pays off after an index was filled: many segments contain the same words, and a search looks up each of its
-// words in each segment.
+// Compact merges the segments of each shard of target, an alias or an index, into one, and waits until this is done. It
+// is useful after filling an index: segments share many terms, and a search looks up each of its terms in each segment.
 func (s *Store) Compact(ctx context.Context, target string) error {
 	var started struct{ Task string }
 	merge := elastic.Call{Name: "indices.forcemerge", Method: http.MethodPost, Path: at(target, "_forcemerge"),

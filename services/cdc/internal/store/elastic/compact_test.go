@@ -32,7 +32,7 @@ func TestAMergedIndexHasOneSegmentAShard(t *testing.T) {
 	}
 }
 
-// segments returns the number of segments of the shard with the most.
+// segments returns the number of segments of the shard that has the most.
 func segments(s *enginetest.Server) int {
 	var answer struct {
 		Indices map[string]struct {

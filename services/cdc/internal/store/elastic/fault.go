@@ -17,7 +17,7 @@ const (
 	adviceURL    = "check that CDC_ES_URL is the address of Elasticsearch 8"
 )
 
-// fault converts an error of a management request to a fault that is temporary or needs an operator. nil stays nil.
+// fault converts an error of a management request to a temporary fault or one for the operator. It returns nil for nil.
 func fault(what string, err error) error {
 	if err == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/elastic"
 )
 
-// scripted returns a store on a server with the given handler.
+// scripted returns a store that uses the given handler as its server.
 func scripted(t testing.TB, handler http.HandlerFunc) *elastic.Store {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -20,15 +20,15 @@ import (
 // Index is the state of one index of the platform.
 type Index struct {
 	Name    string
-	Number  int // number in its name; 0 for a foreign name
+	Number  int // number in its name; 0 for other names
 	Live    bool
-	Write   bool // writes to the live alias go to it
+	Write   bool // the live alias writes to it
 	Next    bool // a rebuild is filling it
 	GivenUp bool // it was given up during a rebuild, because it lacks changes
 	Schema  int
 	Domain  string
 	Routing bool     // routing is required
-	Readers []string // aliases with which searches of one schema find it
+	Readers []string // search aliases of schemas that point to it
 }
 
 // Layout holds all indexes of the platform, the newest first.
@@ -79,7 +79,7 @@ func (s *Store) Layout(ctx context.Context) (Layout, error) {
 	return all, nil
 }
 
-// number returns the N of user_details_vN, 0 for other names.
+// number returns N for user_details_vN, and 0 for other names.
 func (s *Store) number(name string) int {
 	digits, ok := strings.CutPrefix(name, s.cfg.Alias+"_v")
 	n, err := strconv.Atoi(digits)
@@ -91,7 +91,7 @@ func (s *Store) number(name string) int {
 
 func (s *Store) name(number int) string { return s.cfg.Alias + "_v" + strconv.Itoa(number) }
 
-// Live returns the index to which the live alias writes; false when there is none.
+// Live returns the index to which the live alias writes; ok is false if there is none.
 func (l Layout) Live() (Index, bool) {
 	live := slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return !i.Live })
 	if len(live) == 1 {
@@ -104,7 +104,7 @@ func (l Layout) Live() (Index, bool) {
 	return live[i], true
 }
 
-// Next returns the index that a rebuild is filling; false when there is none.
+// Next returns the index that a rebuild is filling; ok is false if there is none.
 func (l Layout) Next() (Index, bool) {
 	i := slices.IndexFunc(l, func(i Index) bool { return i.Next })
 	if i < 0 {
@@ -118,8 +118,8 @@ func (l Layout) Idle() []Index {
 	return slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return i.Live || i.Next || i.Number == 0 })
 }
 
-// givenUp returns the newest index that was given up during a rebuild and that this program can continue to fill; false
-// when none is newer than the live one.
+// givenUp returns the newest index that was given up during a rebuild, is newer than the live one, and can be filled by
+// this program; ok is false if there is none.
 func (l Layout) givenUp() (Index, bool) {
 	live, _ := l.Live()
 	for _, index := range l.Idle() {
@@ -130,7 +130,7 @@ func (l Layout) givenUp() (Index, bool) {
 	return Index{}, false
 }
 
-// fits returns nil when this program may write the index, else an error that states why not.
+// fits returns an error with the reason if this program must not write the index.
 func (i Index) fits() error {
 	switch {
 	case i.Domain != document.VersionDomain:
@@ -150,7 +150,7 @@ func (i Index) fits() error {
 	return nil
 }
 
-// present returns nil when a rebuild of this program may fill the index, else an error that states why not.
+// present returns an error with the reason if a rebuild by this program must not fill the index.
 func (i Index) present() error {
 	if err := i.fits(); err != nil || i.Schema == document.Schema {
 		return err
@@ -159,9 +159,9 @@ func (i Index) present() error {
 		"give it up with `cdc rebuild --discard`, then call `cdc rebuild` again")
 }
 
-// Targets returns the indexes to write, the next index before the live one, so that a writer notices a swap before it
-// writes to the live one. It adds the alias of its schema to a live index without one. The error is a fault: there is
-// no index, or this program must not write it.
+// Targets returns the indexes to write. The next index comes before the live one, so that a writer detects a swap
+// before it writes to the live one. If the live index lacks the alias of its schema, Targets adds it. The error is a
+// fault: there is no index, or this program must not write it.
 func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -181,8 +181,8 @@ func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	return targets, nil
 }
 
-// target returns how to write the live index: by the alias of its schema, if it has one. A swap removes that alias, so
-// that processes which still write the previous schema notice it.
+// target returns how to write the live index: through the alias of its schema, if it has one. A swap removes that
+// alias, so that processes that still write the previous schema detect it.
 func (s *Store) target(live Index) indexsync.Target {
 	t := indexsync.Target{Alias: s.Live(), Schema: live.Schema}
 	if reader := userindex.Reader(s.Live(), live.Schema); slices.Contains(live.Readers, reader) {
@@ -191,7 +191,7 @@ func (s *Store) target(live Index) indexsync.Target {
 	return t
 }
 
-// Target returns how to write the index behind one of the aliases, or the index of that name. The error is a fault.
+// Target returns the write target for an index, given by its name or one of the aliases. The error is a fault.
 func (s *Store) Target(ctx context.Context, target string) (indexsync.Target, error) {
 	var none indexsync.Target
 	layout, err := s.Layout(ctx)
@@ -239,5 +239,5 @@ func errNoIndex(alias string) error {
 		"make and fill one with `cdc rebuild`")
 }
 
-// ErrNoIndex reports that no index has the live alias.
+// ErrNoIndex is returned if no index has the live alias.
 var ErrNoIndex = errors.New("no search index")

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// EnsureIndex creates the first index with its alias if the cluster has none, and returns the name of the live index.
+// EnsureIndex returns the name of the live index. If the cluster has no index, it creates the first one with its alias.
 // It is idempotent and may run in several processes at once. The error is a fault.
 func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 	for range 3 {
@@ -24,7 +24,7 @@ func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 		err = s.checkLive(layout)
 		live, _ := layout.Live()
 		if !errors.Is(err, ErrNoIndex) || len(layout) > 0 {
-			return live.Name, err // an operator left an index without alias: do not change it
+			return live.Name, err // an operator removed the alias of an index: do not change it
 		}
 		err = s.create(ctx, s.name(1), map[string]bool{s.Live(): true, userindex.Reader(s.Live(), document.Schema): true})
 		if err != nil && !elastic.IsType(err, "resource_already_exists_exception") {
@@ -39,9 +39,9 @@ func (s *Store) create(ctx context.Context, name string, aliases map[string]bool
 		Body: document.Index(s.cfg.settings(), aliases)}, nil)
 }
 
-// CreateNext creates the index that a rebuild fills, with the next alias. It returns the name, and whether the index is
-// new. An existing next index is used if it fits this program, so that a rebuild continues where another one stopped.
-// An index that was given up is used as well, since a comparison finds what it lacks.
+// CreateNext creates the index that a rebuild fills, with the next alias. It returns the name and whether the index is
+// new. If a next index exists and fits this program, it is used, so that a rebuild continues where another one stopped.
+// An index that was given up is used too, because a comparison finds what it lacks.
 func (s *Store) CreateNext(ctx context.Context) (name string, made bool, err error) {
 	for range 3 {
 		layout, err := s.Layout(ctx)
@@ -74,8 +74,8 @@ func (s *Store) CreateNext(ctx context.Context) (name string, made bool, err err
 }
 
 // TakeOlder adds the next alias to the newest kept index that is older than the live one, and returns its name; empty
-// when there is none. An index that already has the alias is used. While a rebuild fills a newer index it returns an
-// error.
+// if there is none. An index that already has the alias is used. It returns an error while a rebuild fills a newer
+// index.
 func (s *Store) TakeOlder(ctx context.Context) (string, error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *Store) TakeOlder(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// bindLive adds the alias of its schema to the live index if it was removed. Searches use that alias, and while there
-// is a next index all writes do. An index that is no longer live is not changed.
+// bindLive restores the alias of its schema on the live index. Searches use that alias, as do all writes while there is
+// a next index. An index that is no longer live is not changed.
 func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 	live, ok := layout.Live()
 	if !ok || live.Domain != document.VersionDomain || s.target(live).Alias != s.Live() {
@@ -116,7 +116,7 @@ func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 		add(live.Name, userindex.Reader(s.Live(), live.Schema), true))
 }
 
-// Names returns the names of the live index and of the index that a rebuild fills, empty where there is none, and of
+// Names returns the names of the live index, of the index that a rebuild fills (both empty if there is none), and of
 // the indexes without an alias, the newest first.
 func (s *Store) Names(ctx context.Context) (live, next string, kept []string, err error) {
 	layout, err := s.Layout(ctx)
@@ -149,8 +149,8 @@ func (s *Store) Swap(ctx context.Context) error {
 	return s.move(ctx, "swap indexes", append(s.exchange(layout, next), remove(next.Name, s.Next()))...)
 }
 
-// exchange returns the actions that make one index the live one, with the search alias of its schema, and remove these
-// aliases from all others.
+// exchange returns the actions that give the live alias and the search alias of its schema to one index and remove them
+// from all others.
 func (s *Store) exchange(layout Layout, to Index) []any {
 	actions := []any{add(to.Name, s.Live(), true), add(to.Name, userindex.Reader(s.Live(), to.Schema), true)}
 	for _, index := range layout {
@@ -167,8 +167,8 @@ func (s *Store) exchange(layout Layout, to Index) []any {
 	return actions
 }
 
-// GiveUpNext removes the next alias from an index that a rebuild fills: it is no longer written, cannot become the live
-// index, and is never used for a rollback. An index that already lost the alias is ignored.
+// GiveUpNext removes the next alias from an index that a rebuild fills: it is no longer written, cannot become the
+// live index, and is never used for a rollback. An index without the alias is ignored.
 func (s *Store) GiveUpNext(ctx context.Context, name string) error {
 	err := s.move(ctx, "give up the next index", remove(name, s.Next()), add(name, s.givenUp(), false))
 	if elastic.IsStatus(err, http.StatusNotFound) {
@@ -190,7 +190,7 @@ func remove(index, alias string) any {
 	return object{"remove": object{"index": index, "alias": alias, "must_exist": true}}
 }
 
-// Drop deletes an index; a missing one is ignored.
+// Drop deletes an index. A missing index is ignored.
 func (s *Store) Drop(ctx context.Context, name string) error {
 	err := s.client.Do(ctx,
 		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)
@@ -206,8 +206,8 @@ func (s *Store) Refresh(ctx context.Context, target string) error {
 	return s.ask(ctx, "refresh index", call, nil, nil)
 }
 
-// AutoCreates reports whether the cluster creates an index when something is written to an unknown name. A delete that
-// arrives while the alias is missing would then create an index with the name of the alias.
+// AutoCreates reports whether the cluster creates an index on a write to an unknown name. In this case, a delete that
+// arrives while the alias is missing would create an index with the name of the alias.
 func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	var answer map[string]map[string]string
 	call := elastic.Call{Name: "cluster.get_settings", Method: http.MethodGet, Path: "/_cluster/settings", Repeat: true,
@@ -224,7 +224,7 @@ func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Count returns the number of documents in target at the last refresh, stubs included.
+// Count returns the number of documents in target at the last refresh, including stubs.
 func (s *Store) Count(ctx context.Context, target string) (int64, error) {
 	var answer struct{ Count int64 }
 	call := elastic.Call{Name: "count", Method: http.MethodGet, Path: at(target, "_count"), Repeat: true}

@@ -118,7 +118,7 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 	}
 }
 
-// Searches of one schema never read an index of another schema, not for a moment.
+// TestTheAliasOfASchemaMovesWithTheLiveOne checks that searches of one schema never read an index of another schema.
 func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Open(t)
@@ -152,7 +152,7 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 		do   func() error
 		want []string
 	}{
-		{func() error { return nil }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}}, // the lookup added this alias
+		{func() error { return nil }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}}, // the lookup adds this alias
 		{func() error { return s.Swap(ctx) }, []string{s.Alias + "_schema7 " + s.Alias + "_v2"}},
 		{func() error { _, err := s.TakeOlder(ctx); return errors.Join(err, s.Swap(ctx)) }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}},
 	} {

@@ -28,7 +28,7 @@ func TestTheRealServerTakesEveryRow(t *testing.T) {
 		rows := rapid.SliceOfN(documenttest.Rows(), 1, 20).Draw(t, "rows")
 		var ops []document.Op
 		for i := range rows {
-			version++ // rows may share an id
+			version++ // rows may have the same id
 			ops = append(ops, document.Op{ID: rows[i].UserID, Route: rows[i].LabID, Version: version, Body: encoder.Document(&rows[i])})
 		}
 		fates, err := s.Bulk(ctx, s.Live(), ops)
@@ -60,7 +60,8 @@ func TestTheRealServerTakesTheLongestLists(t *testing.T) {
 	}
 }
 
-// Searches rely on these: what a user types, which field is searched, and who is found.
+// TestSubFieldsFindWhatPeopleType checks which fields of which patients match what users type. The search service
+// relies on these results.
 func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Ensured(t)

@@ -49,8 +49,8 @@ func (h *hit) entry() (document.Entry, error) {
 	}, nil
 }
 
-// Scan yields all documents with the laboratory in target, an alias or an index, on any route, ordered by patient id,
-// as of the last refresh before it began. It stops at the first error.
+// Scan yields all documents of the laboratory in target, an alias or an index, on any route, ordered by patient id, as
+// of the last refresh before the scan. It stops at the first error.
 func (s *Store) Scan(ctx context.Context, target string, lab int64) iter.Seq2[document.Entry, error] {
 	return s.scan(ctx, target, object{"term": object{"lab_id": lab}})
 }
@@ -123,16 +123,15 @@ func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
 	return answer.ID, err
 }
 
-// closePIT frees the server's resources of a scan. Errors are ignored, because the server frees them by itself after
-// two minutes.
+// closePIT frees the server's resources of a scan. Errors are ignored, because the server frees them after two minutes
+// anyway.
 func (s *Store) closePIT(ctx context.Context, pit string) {
 	call := elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit"}
 	_ = s.ask(ctx, "end a scan", call, object{"id": pit}, nil)
 }
 
-// Find returns the current documents of target with the given ids and routes, refreshed or not. Of asked it uses UserID
-// and Route. Missing documents are left out. Where two routes share a shard, the same document may be returned for
-// both.
+// Find returns the current documents of target for the UserID and Route of each entry in asked, refreshed or not.
+// Missing documents are left out. If two routes share a shard, the same document may be returned for both.
 func (s *Store) Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error) {
 	if len(asked) == 0 {
 		return nil, nil
@@ -173,7 +172,7 @@ func (s *Store) Find(ctx context.Context, target string, asked []document.Entry)
 	return found, nil
 }
 
-// Laboratories returns the laboratories in the documents of target, ascending.
+// Laboratories returns the laboratories in the documents of target, in ascending order.
 func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error) {
 	var labs []int64
 	source := object{"size": 1000, "sources": []any{object{"lab": object{"terms": object{"field": "lab_id"}}}}}

@@ -58,7 +58,7 @@ func TestAScanSeesEveryDocumentOfALaboratoryInOrder(t *testing.T) {
 		t.Errorf("laboratories %v, error %v", labs, err)
 	}
 	for range s.Scan(t.Context(), s.Live(), 8) {
-		break // a scan may be left early
+		break // a caller may stop a scan early
 	}
 	for entry, err := range s.Scan(t.Context(), "nope", 8) {
 		if err == nil {

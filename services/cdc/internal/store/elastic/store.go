@@ -1,8 +1,8 @@
-// Package elastic is the access of the pipeline to Elasticsearch: the versioned indexes and their aliases, bulk writes
-// and their results, and scans of an index.
+// Package elastic provides access to Elasticsearch: the versioned indexes and their aliases, bulk writes and their
+// results, and scans of an index.
 //
 // Aliases: searches read and the pipeline writes "user_details"; during a rebuild the pipeline also writes
-// "user_details_next". The indexes are named user_details_v1, user_details_v2, …; only the aliases tell which one is
+// "user_details_next". The indexes are named user_details_v1, user_details_v2, …; the aliases determine which one is
 // live.
 package elastic
 
@@ -19,13 +19,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 )
 
-// Config holds the settings of the index; nest it with envPrefix "INDEX_".
+// Config holds the settings of the index; embed it with envPrefix "INDEX_".
 type Config struct {
-	// Alias is the name that searches use. The names of the indexes begin with it.
+	// Alias is the name used by searches, and the prefix of the index names.
 	Alias    string `env:"ALIAS" envDefault:"user_details"`
 	Shards   int    `env:"SHARDS" envDefault:"5"`
 	Replicas int    `env:"REPLICAS" envDefault:"1"`
-	// RefreshInterval is how long searches may not see a write.
+	// RefreshInterval is the maximum delay until searches see a write.
 	RefreshInterval time.Duration `env:"REFRESH_INTERVAL" envDefault:"100ms"`
 }
 
@@ -42,7 +42,7 @@ func (c *Config) settings() document.Settings {
 	return document.Settings{Shards: c.Shards, Replicas: c.Replicas, RefreshInterval: c.RefreshInterval}
 }
 
-// Store is the search index of one platform. Safe for concurrent use.
+// Store is the search index of one platform. It is safe for concurrent use.
 type Store struct {
 	client *elastic.Client
 	cfg    Config
@@ -62,10 +62,9 @@ func (s *Store) Next() string { return s.cfg.Alias + "_next" }
 // givenUp returns the alias of indexes that were given up during a rebuild, because they lack changes.
 func (s *Store) givenUp() string { return s.cfg.Alias + "_given_up" }
 
-// object is a JSON object.
 type object = map[string]any
 
-// ask sends a request with body as JSON, if it is not nil, and decodes the response. what names the action in errors.
+// ask sends a request with body as JSON unless body is nil, and decodes the response. what names the action in errors.
 // The error is a fault.
 func (s *Store) ask(ctx context.Context, what string, call elastic.Call, body, answer any) error {
 	if body != nil {
@@ -78,5 +77,5 @@ func (s *Store) ask(ctx context.Context, what string, call elastic.Call, body, a
 	return fault(what, s.client.Do(ctx, call, answer))
 }
 
-// at returns the path for an API on target, an index or an alias.
+// at returns the path of an API on target, an index or an alias.
 func at(target, verb string) string { return "/" + url.PathEscape(target) + "/" + verb }

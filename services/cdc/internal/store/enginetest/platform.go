@@ -1,5 +1,5 @@
-// Package enginetest gives tests the stores of the pipeline on real engines, with a database and index names of their
-// own. Connectors and brokers are replaced by Pump: rows of user_meta reach the index when the test calls it.
+// Package enginetest provides the stores of the pipeline on real engines to tests, each with its own database and index
+// names. Pump replaces connectors and brokers: it writes the rows of user_meta to the index.
 package enginetest
 
 import (
@@ -22,7 +22,7 @@ import (
 
 var template = mysqltest.Template{Platform: mysql.SourceColumns(), Schemas: migrations.Schemas()}
 
-// Platform is a database and an index of one test.
+// Platform is the database and the index of one test.
 type Platform struct {
 	DB     *sql.DB
 	Rows   *mysql.Store
@@ -33,7 +33,7 @@ type Platform struct {
 	t      testing.TB
 }
 
-// New returns an empty database with the first index.
+// New returns a platform with an empty database and the first index.
 func New(t testing.TB) *Platform {
 	t.Helper()
 	db := template.New(t)
@@ -72,7 +72,7 @@ func (p *Platform) Exec(query string, args ...any) {
 	}
 }
 
-// Patients inserts the patients from..to of a laboratory, with one bill each, and computes their rows.
+// Patients inserts patients from to to of a laboratory, with one bill each, and computes their rows.
 func (p *Platform) Patients(lab, from, to int64) {
 	p.t.Helper()
 	p.Exec("INSERT INTO userDetails (id, labId_id, labPatientId, fullName, contact, dateOfBirth)"+
@@ -148,7 +148,7 @@ type running struct{}
 func (running) Phase(context.Context) (phase.Phase, error)       { return phase.Running, nil }
 func (running) Check(context.Context) (phase.Phase, bool, error) { return phase.Running, false, nil }
 
-// This observer counts nothing.
+// An observer that ignores all events.
 type nobody struct{}
 
 func (nobody) Add([]int64)             {}

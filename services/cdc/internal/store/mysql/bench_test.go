@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-const benchPatients = 20_000 // each with two bills and four reports
+const benchPatients = 20_000 // each has two bills and four reports
 
-// BenchmarkRecompute writes rows of patients that all differ, with one event per patient, from two goroutines as in the
-// consumer. Durability is set on the server: innodb_flush_log_at_trx_commit=1 and sync_binlog=1.
+// BenchmarkRecompute writes rows of patients, all of which differ, with one event per patient and from two goroutines,
+// like the consumer. The server must be configured for durability: innodb_flush_log_at_trx_commit=1 and sync_binlog=1.
 func BenchmarkRecompute(b *testing.B) {
 	w := setup(b)
 	w.fill(b)
@@ -38,7 +38,7 @@ func (b *fixture) fill(t testing.TB) {
 	b.exec(t, "ANALYZE TABLE userDetails, billing, labReportRelation")
 }
 
-// measure processes b.N events. Between rounds over all patients it changes the sources while the timer is stopped.
+// measure processes b.N events. Between rounds over all patients, it changes the sources with the timer stopped.
 func (b *fixture) measure(t *testing.B, size, workers int) {
 	clk := &ticking{now: time.Now()}
 	store := mysql.New(mysql.Deps{DB: b.db, Clock: clk, Phases: b.watch})

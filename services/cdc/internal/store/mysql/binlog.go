@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// binlogSettings are the settings that change capture requires, with the statements that correct them.
+// binlogSettings are the settings required for change capture, with the statements that set them.
 var binlogSettings = []struct{ name, want, repair string }{
 	{"log_bin", "1", "start the server with --log-bin=binlog"},
 	{
@@ -23,8 +23,8 @@ var binlogSettings = []struct{ name, want, repair string }{
 	},
 }
 
-// CheckBinlog returns the database server in use. It returns an error with all problems when the server's binary log
-// does not contain what change capture needs.
+// CheckBinlog returns the kind of database server. It returns an error with all problems if the settings of the binary
+// log do not allow change capture.
 func (s *Store) CheckBinlog(ctx context.Context) (mysqldb.Server, error) {
 	server, err := mysqldb.DetectServer(ctx, s.db)
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// A patient with more rows than a list keeps is usually the account of a walk-in counter, with hundreds of thousands of
-// rows. Reading them all at every bill would delay all patients in the same partition.
+// A patient with more rows than a list can hold is usually the account of a walk-in counter, with hundreds of thousands
+// of rows. Reading all of them for every bill would delay all patients in the same partition.
 
-// busy returns the patients in userIDs with more rows than that in table.
+// busy returns the patients in userIDs that have more than the given number of rows in table.
 func busy(ctx context.Context, q querier, table string, userIDs []any) ([]any, error) {
 	var ids []any
 	query := "SELECT userDetailsId_id FROM " + table + " WHERE userDetailsId_id IN (" + placeholders(len(userIDs)) + ")" +
@@ -25,15 +25,15 @@ func busy(ctx context.Context, q querier, table string, userIDs []any) ([]any, e
 	return ids, err
 }
 
-// Columns taken from the other rows of a busy patient, in groups: who may see the patient, and the time of the last
+// Columns read from the other rows of a busy patient, in groups: who may see the patient, and the time of the last
 // bill.
 const (
 	billScopes   = "orgId_id, branchId, ccId_id, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', MAX(billTime))"
 	reportScopes = "orgId_id, NULL, NULL, 0"
 )
 
-// newest reads the newest rows of a busy patient's current laboratory, and the scopes of all rows there. It reads
-// nothing for a patient without a laboratory.
+// newest reads the newest rows of a busy patient in the current laboratory, and the scopes of all rows there. It reads
+// nothing if the patient has no laboratory.
 func (s *sourceRows) newest(ctx context.Context, q querier, t sourceTable, id any) error {
 	userID, _ := id.(int64)
 	patient := s.of(userID).Patient
@@ -53,7 +53,7 @@ func (s *sourceRows) newest(ctx context.Context, q querier, t sourceTable, id an
 	return each(ctx, q, "read scopes of "+t.name, "SELECT "+t.scopes+where+groups, []any{id, patient.LabID}, t.scope(userID))
 }
 
-// scope is one group. It becomes a bill or report without a number, which adds nothing to the lists.
+// scope is one group. It is added as a bill or report without a number, which adds nothing to the lists.
 type scope struct {
 	org, branch, centre *int64
 	last                sql.NullInt64

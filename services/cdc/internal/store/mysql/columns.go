@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// columnKind reports whether a column exists before the last migration of user_meta.
+// columnKind distinguishes the columns of the first migration of user_meta from those of the person, added later.
 type columnKind bool
 
 const (
@@ -15,12 +15,13 @@ const (
 	person columnKind = true
 )
 
-// column maps one column of user_meta to a field of a row. All statements on user_meta are made from this list.
+// column maps one column of user_meta to a field of a row. All statements on user_meta are built from the list of
+// columns.
 type column struct {
 	name  string
 	kind  columnKind
-	value func(*projection.Row) any // returns the argument for writing
-	into  func(*projection.Row) any // returns the target for reading: a pointer or sql.Scanner
+	value func(*projection.Row) any // returns the argument for a write
+	into  func(*projection.Row) any // returns the destination of a read: a pointer or sql.Scanner
 }
 
 func columns() []column {
@@ -93,8 +94,8 @@ func list[T int64 | string](name string, field func(*projection.Row) *[]T) colum
 		func(r *projection.Row) any { return listScanner[T]{field(r)} }}
 }
 
-// dateScanner reads a DATE that the statement casts to CHAR. An invalid date of an old row, such as 2024-02-30 or
-// 0000-00-00, becomes unknown instead of failing the whole statement.
+// dateScanner reads a DATE cast to CHAR. An invalid date in an old row, such as 2024-02-30 or 0000-00-00, is read as
+// unknown and does not fail the statement.
 type dateScanner struct{ to *string }
 
 var _ sql.Scanner = (*dateScanner)(nil)

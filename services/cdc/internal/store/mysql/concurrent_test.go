@@ -19,14 +19,15 @@ import (
 )
 
 const (
-	raceUsers   = 6 // few, so that writers often meet at the same patient
+	raceUsers   = 6 // few, so that writers often change the same patient
 	raceWriters = 4
 	raceReaders = 6
 	raceChanges = 400 // per writer
 )
 
-// Writers change the sources and name the patients concerned. Computations take the named patients in overlapping
-// batches, in any order. In the end user_meta equals the sources, and after each change a computation began.
+// TestConcurrentComputationsEndInWhatTheSourcesSay changes the sources and computes the patients concerned in
+// overlapping batches, in any order. In the end user_meta must equal the sources, and a computation must have begun
+// after each change.
 func TestConcurrentComputationsEndInWhatTheSourcesSay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -53,8 +54,8 @@ func TestConcurrentComputationsEndInWhatTheSourcesSay(t *testing.T) {
 	b.noDifferences(t)
 }
 
-// take returns up to four waiting patients, at least one; nil when the channel is closed and empty. Small batches
-// collide more often.
+// take returns one to four waiting patients, or nil if the channel is closed and empty. Small batches collide more
+// often.
 func take(dirty <-chan int64) []int64 {
 	var batch []int64
 	for id := range dirty {
@@ -66,8 +67,8 @@ func take(dirty <-chan int64) []int64 {
 	return batch
 }
 
-// write makes random changes. After the commit of each it names exactly the patients concerned, as the images of its
-// event would; they are named nowhere else.
+// write makes random changes. After each commit, it reports exactly the patients concerned, as the images of the event
+// would.
 func (b *fixture) write(t *testing.T, seed int, dirty chan<- int64) {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	for n := range raceChanges {
@@ -85,7 +86,7 @@ func (b *fixture) write(t *testing.T, seed int, dirty chan<- int64) {
 	}
 }
 
-// alter makes one change and returns the patients of its rows before and after.
+// alter makes one change. It returns the patients of the changed rows before and after.
 func alter(ctx context.Context, tx *sql.Tx, r *rand.Rand, n int) ([]int64, error) {
 	user, lab, row := 1+r.Int64N(raceUsers), 1+r.Int64N(2), 1+r.Int64N(60)
 	switch r.IntN(7) {
@@ -129,7 +130,8 @@ func (b *fixture) noDifferences(t *testing.T) {
 	}
 }
 
-// Batches in opposite orders and a writer use the same rows: deadlocks are retried inside the store.
+// TestOverlappingBatchesDoNotFail runs batches in opposite orders and a writer on the same rows. The store must retry
+// deadlocks itself.
 func TestOverlappingBatchesDoNotFail(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -168,10 +170,11 @@ func (silent) Recomputed(int, int, int) {}
 func (silent) Early(int)                {}
 func (silent) Late(int)                 {}
 
-// The sources change while a computation waits for a patient's lock. It must not have read them before.
+// TestTheSourcesAreReadUnderTheLock changes the sources while a computation waits for a patient's lock. The computation
+// must use the changed sources.
 func TestTheSourcesAreReadUnderTheLock(t *testing.T) {
 	t.Parallel()
-	const id = 7700770077 // appears in the server's list of waiting statements
+	const id = 7700770077 // used to find the statement in the server's list of waiting statements
 	b := setup(t)
 	b.patient(t, id, 12)
 	b.recompute(t, targets(id)...)
@@ -202,7 +205,7 @@ func (b *fixture) waitForLock(t *testing.T, id int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	ticker := time.NewTicker(150 * time.Millisecond) // queried more often, the server returns a cached list forever
+	ticker := time.NewTicker(150 * time.Millisecond) // if queried more often, the server keeps returning a cached list
 	defer ticker.Stop()
 	for {
 		var waiting int

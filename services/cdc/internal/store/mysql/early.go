@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 )
 
-// early returns the targets whose events are newer than the sources: a row is still missing, older or not deleted yet.
-// Most rows were read with the sources; the others, which were moved or deleted since, are read by id.
+// early returns the targets whose events are newer than the sources: a row is missing, older, or not deleted yet. Most
+// rows were already read with the sources; the others, which were moved or deleted since, are read by id.
 func early(
 	ctx context.Context, q querier, targets []materialize.Target, sources *sourceRows,
 ) ([]materialize.Target, error) {
@@ -36,7 +36,7 @@ func early(
 	return late, nil
 }
 
-// ahead reports whether an event is newer than the table.
+// ahead reports whether an event is newer than its row in the table.
 func ahead(seen materialize.Seen, updated map[rowKey]int64) bool {
 	at, there := updated[rowKey{seen.Table, seen.RowID}]
 	if seen.Gone {

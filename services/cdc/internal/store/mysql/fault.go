@@ -17,7 +17,7 @@ import (
 
 const numberUnknownColumn = 1054
 
-// operatorAdvice returns what an operator should do about a permanent error, or "" for other errors.
+// operatorAdvice returns advice for the operator about a permanent error, or "" for other errors.
 func operatorAdvice(number uint16) string {
 	switch number {
 	case 1290, 1792, 1836:
@@ -38,7 +38,7 @@ func operatorAdvice(number uint16) string {
 
 const readOnlyAdvice = "the database is read-only: point the service at the primary, or end the maintenance"
 
-// poisonReason returns the reason code of an error about a value of the row, or "" for other errors.
+// poisonReason returns the reason code for an error about a value of the row, or "" for other errors.
 func poisonReason(number uint16) string {
 	switch number {
 	case 1264, 1690:
@@ -47,7 +47,7 @@ func poisonReason(number uint16) string {
 		return "wrong_value"
 	case 1406:
 		return "too_long"
-	case 3140, 3819, 4025: // invalid JSON, and a violated CHECK on MySQL and on MariaDB
+	case 3140, 3819, 4025: // invalid JSON; a violated CHECK on MySQL and on MariaDB
 		return "wrong_json"
 	case 1048, 1452:
 		return "constraint"
@@ -55,7 +55,7 @@ func poisonReason(number uint16) string {
 	return ""
 }
 
-// passes reports whether a server error is temporary: the server stops, is overloaded, or a wait timed out.
+// passes reports whether a server error is temporary: the server is stopping or overloaded, or a wait timed out.
 func passes(number uint16) bool {
 	switch number {
 	case 1020,
@@ -85,8 +85,8 @@ func passes(number uint16) bool {
 	return false
 }
 
-// fault converts err to an *outcome.Fault or a *materialize.Poison. An unknown error needs an operator, because it may
-// neither be temporary nor concern a single row.
+// fault converts err to an *outcome.Fault or a *materialize.Poison. An unknown error is treated as permanent, for the
+// operator, because it may affect more than one row.
 func (s *Store) fault(ctx context.Context, err error) error {
 	var classified *outcome.Fault
 	var poison *materialize.Poison
@@ -96,9 +96,9 @@ func (s *Store) fault(ctx context.Context, err error) error {
 	var e *mysql.MySQLError
 	switch {
 	case errors.Is(err, driver.ErrBadConn) && s.readOnly(ctx):
-		return outcome.Operator(err, readOnlyAdvice) // the driver closes such a connection without the error
+		return outcome.Operator(err, readOnlyAdvice) // the driver returns ErrBadConn in place of the read-only error
 	case !errors.As(err, &e):
-		return outcome.Retry(err) // connection, deadline, a commit without a response: all may be repeated
+		return outcome.Retry(err) // connection error, timeout, or a commit without a response: all may be repeated
 	case e.Number == numberUnknownColumn && s.phaseChanged(ctx):
 		return outcome.Retry(fmt.Errorf("the columns of user_meta changed: %w", err))
 	case passes(e.Number):
@@ -119,7 +119,7 @@ func (s *Store) phaseChanged(ctx context.Context) bool {
 	return err == nil && changed
 }
 
-// readOnly reports whether the server is read-only; false when it does not respond.
+// readOnly reports whether the server is read-only. It returns false if the server does not respond.
 func (s *Store) readOnly(ctx context.Context) bool {
 	const enough = 2 * time.Second
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enough)
@@ -128,11 +128,11 @@ func (s *Store) readOnly(ctx context.Context) bool {
 	return s.db.QueryRowContext(ctx, "SELECT @@GLOBAL.read_only").Scan(&on) == nil && on
 }
 
-// inColumn finds the column in the server's message, which may contain the value before it.
+// inColumn matches the column in the server's message, which may contain the value before it.
 var inColumn = regexp.MustCompile(
 	"(?:[Cc]olumn|CONSTRAINT) (?:`[^`]*`\\.`[^`]*`\\.)?[`'](?:user_meta\\.)?([a-z_]+)[`']")
 
-// withoutValue returns the server's error about a value without the value, for logs and headers.
+// withoutValue returns a server error about a value, without that value, for logs and headers.
 func withoutValue(e *mysql.MySQLError) error {
 	for _, m := range inColumn.FindAllStringSubmatch(e.Message, -1) {
 		if slices.ContainsFunc(columns(), func(c column) bool { return c.name == m[1] }) {

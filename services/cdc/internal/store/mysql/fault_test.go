@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// connect opens a pool on the fixture's database with changed DSN parameters, such as another user.
+// connect opens a pool on the fixture's database with changed DSN parameters, such as the user.
 func (b *fixture) connect(t testing.TB, change func(*driver.Config)) *sql.DB {
 	t.Helper()
 	config, err := driver.ParseDSN(b.dsn)
@@ -33,7 +33,7 @@ func (b *fixture) connect(t testing.TB, change func(*driver.Config)) *sql.DB {
 	return db
 }
 
-// user creates a user of the fixture's database with the given privileges.
+// user creates a user with the given privileges on the fixture's database.
 func (b *fixture) user(t testing.TB, privileges string) func(*driver.Config) {
 	t.Helper()
 	var database string
@@ -90,7 +90,7 @@ func TestAMissingGrantIsTheOperators(t *testing.T) {
 	wantOperator(t, err, "grant it")
 }
 
-// Not parallel, because read_only applies to the whole server. The other tests run as root, which it does not affect.
+// Not parallel, because read_only applies to the whole server. It does not affect the other tests, which run as root.
 func TestAReadOnlyServerIsTheOperators(t *testing.T) {
 	b := setup(t)
 	b.patient(t, 1, 12)
@@ -118,7 +118,8 @@ func TestAnOutageIsRetried(t *testing.T) {
 	wantRetry(t, err)
 }
 
-// Another transaction holds a patient's row for longer than the server waits: the attempts end with a temporary fault.
+// TestALockThatIsHeldIsRetried locks a patient's row for longer than the server's lock timeout. The attempts must end
+// with a temporary fault.
 func TestALockThatIsHeldIsRetried(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -144,7 +145,8 @@ func TestALockThatIsHeldIsRetried(t *testing.T) {
 	}
 }
 
-// A value that a column cannot hold affects only its row, and the error does not contain it.
+// TestAValueThatDoesNotFitIsPoison checks that a value that does not fit its column affects only its row, and is not
+// contained in the error.
 func TestAValueThatDoesNotFitIsPoison(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ ddl, reason, column string }{
@@ -181,7 +183,8 @@ func TestAValueThatDoesNotFitIsPoison(t *testing.T) {
 	}
 }
 
-// A source column has another type than expected and a value that cannot be read: only its patient is affected.
+// TestASourceRowThatCannotBeReadIsPoison stores an unreadable value in a source column of an unexpected type. Only its
+// patient may be affected.
 func TestASourceRowThatCannotBeReadIsPoison(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -198,8 +201,8 @@ func TestASourceRowThatCannotBeReadIsPoison(t *testing.T) {
 	}
 }
 
-// An operator drops or adds the columns of personal data while the service runs: after the first statement that fails,
-// the store reads the schema again.
+// TestTheColumnsMayChangeUnderARunningService drops and adds the columns of personal data while the service runs. After
+// the first failed statement, the store must read the schema again.
 func TestTheColumnsMayChangeUnderARunningService(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,12 +15,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 
-// interrupter is a driver.Connector whose connections the server kills just before their n-th statement from now, begin
-// and commit included.
+// interrupter is a driver.Connector. The server kills its connections just before the n-th statement, counting begin
+// and commit.
 type interrupter struct {
 	driver.Connector
 	admin *sql.DB
-	left  atomic.Int64 // statements until the kill; negative: never
+	left  atomic.Int64 // statements left until the kill; negative: no kill
 }
 
 func (i *interrupter) Connect(ctx context.Context) (driver.Conn, error) {
@@ -89,7 +89,7 @@ func (t interruptedTx) Commit() error {
 	return t.Tx.Commit()
 }
 
-// flaky returns a store with connections that the interrupter kills.
+// flaky returns a store whose connections the interrupter kills.
 func (b *fixture) flaky(t *testing.T) (*mysql.Store, *interrupter) {
 	t.Helper()
 	config, err := mysqldriver.ParseDSN(b.dsn)
@@ -108,8 +108,8 @@ func (b *fixture) flaky(t *testing.T) (*mysql.Store, *interrupter) {
 	return store, i
 }
 
-// The server kills the connection before each statement in turn. Everything or nothing is written, and the next attempt
-// completes it.
+// TestAConnectionThatDiesAtAnyStatementLeavesNoTornState kills the connection before each statement in turn. Either
+// everything or nothing must be written, and the next attempt must complete it.
 func TestAConnectionThatDiesAtAnyStatementLeavesNoTornState(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -117,7 +117,7 @@ func TestAConnectionThatDiesAtAnyStatementLeavesNoTornState(t *testing.T) {
 	ids := []int64{1, 2, 3}
 	deaths := 0
 	for n := int64(1); ; n++ {
-		for _, id := range ids { // every patient differs from before
+		for _, id := range ids { // every patient must have changed
 			b.patient(t, id, 10+n%2)
 			b.bill(t, 100*id+n, id, 10+n%2)
 			b.bill(t, 100*id+n+50, id, 11-n%2)
@@ -142,7 +142,7 @@ func TestAConnectionThatDiesAtAnyStatementLeavesNoTornState(t *testing.T) {
 		}
 		b.same(t)
 	}
-	const statements = 10 // begin, stubs, lock, three sources, two counts before them, write, commit
+	const statements = 10 // begin, stubs, lock, two counts, three sources, write, commit
 	if deaths != statements {
 		t.Fatalf("%d deaths: a computation of three patients has another number of statements", deaths)
 	}

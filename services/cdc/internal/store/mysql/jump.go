@@ -9,25 +9,27 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// Jumps of connectors are rows of cdc_walk, the table of the full resync, with this prefix before the connector's name.
+// jumpPrefix is the prefix of rows in cdc_walk that store a jump: it is followed by the connector's name. The table
+// also stores the full resync.
 const jumpPrefix = "jump:"
 
-// States of a jump, stored in the column for the last patient of a full resync.
+// States of a jump. They are stored in the column for the last patient of a full resync.
 const (
-	toForget = 0 // the connector has to abandon its position
-	resumed  = 1 // it has done so, or is new: its next heartbeat ends the jump
+	toForget = 0 // the connector still has to abandon its position
+	resumed  = 1 // it has abandoned its position, or is new: its next heartbeat ends the jump
 )
 
 const nowMillis = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000"
 
 const (
-	// noteGap stores a jump; an existing one keeps its state.
+	// noteGap stores a jump. The state of an existing one is kept.
 	noteGap = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, ?, " + nowMillis + ")" +
 		" ON DUPLICATE KEY UPDATE mark = VALUES(mark)"
 	noteJump = noteGap + ", last_user_id = VALUES(last_user_id)"
 )
 
-// Jump stores the jumps of all connectors or of none, because the next supervisor continues only with stored ones.
+// Jump stores the jumps of all connectors in one transaction, because another supervisor continues only with stored
+// ones.
 func (s *Store) Jump(ctx context.Context, connectors []string) error {
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		for _, name := range connectors {
@@ -40,7 +42,7 @@ func (s *Store) Jump(ctx context.Context, connectors []string) error {
 	return s.fault(ctx, wrap("note jumps", err))
 }
 
-// Jumped also deletes the last number that the connector captured, because a jump skips numbers.
+// Jumped also deletes the last number captured by the connector, because a jump skips numbers.
 func (s *Store) Jumped(ctx context.Context, connector string) error {
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM cdc_cursor WHERE name = ?", watchPrefix+connector); err != nil {
@@ -76,7 +78,8 @@ func (s *Store) Landed(ctx context.Context, connector string, beatAt time.Time) 
 	return ended, s.fault(ctx, wrap("end a jump", err))
 }
 
-// endJump starts a full resync and deletes the jump in one transaction. It returns false when another process did.
+// endJump starts a full resync and deletes the jump in one transaction. It returns false if another process has done
+// so.
 func (s *Store) endJump(ctx context.Context, landed string, args []any) (bool, error) {
 	ended := false
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
@@ -94,7 +97,7 @@ func (s *Store) endJump(ctx context.Context, landed string, args []any) (bool, e
 	return ended && err == nil, err
 }
 
-// Behind reports whether a full resync or a jump is in progress: until its end the index lacks changes.
+// Behind reports whether a full resync or a jump is in progress. Until its end, the index lacks changes.
 func (s *Store) Behind(ctx context.Context) (behind bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cdc_walk)").Scan(&behind)
 	return behind, s.fault(ctx, wrap("read walk", err))

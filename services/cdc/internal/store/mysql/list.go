@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// encodeList returns the text of a JSON column, nil for the empty list.
+// encodeList returns the text of a JSON column, or nil for an empty list.
 func encodeList[T int64 | string](values []T) any {
 	if len(values) == 0 {
 		return nil
@@ -28,11 +28,11 @@ func encodeList[T int64 | string](values []T) any {
 	return string(append(b, ']'))
 }
 
-// listScanner decodes a JSON column. Text that is no list of its type becomes a list with the zero value. No computed
-// row has such a list, so the row is written again.
+// listScanner decodes a JSON column. Text that is not a list of its type is read as a list with a zero value. A
+// computed row never has such a list, so the row is written again.
 type listScanner[T int64 | string] struct{ to *[]T }
 
-// Scan decodes a JSON list; NULL becomes a nil slice.
+// Scan decodes a JSON list. NULL gives a nil slice.
 func (l listScanner[T]) Scan(v any) error {
 	*l.to = nil
 	var raw []byte
@@ -54,7 +54,7 @@ func (l listScanner[T]) Scan(v any) error {
 	return nil
 }
 
-// validDate returns s when it is a valid date, else "".
+// validDate returns s if it is a valid date, otherwise "".
 func validDate(s string) string {
 	if _, err := time.Parse(time.DateOnly, s); err != nil {
 		return ""

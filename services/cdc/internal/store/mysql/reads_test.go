@@ -23,8 +23,8 @@ func rowIDs(rows []projection.Row) []int64 {
 	return ids
 }
 
-// laboratories creates patients: 1 to 4 in laboratory 12, 5 and 6 in 13; 4 came from 13, 3 is deleted; 7 is in 12 but
-// not computed; 8 is a stub.
+// laboratories creates patients 1 to 4 in laboratory 12 (4 came from 13, 3 is deleted), 5 and 6 in 13, 7 in 12 but not
+// computed, and 8 as a stub.
 func laboratories(t *testing.T) *fixture {
 	t.Helper()
 	b := setup(t)
@@ -185,7 +185,8 @@ func TestChangesAreLateUntilTheIndexHoldsThoseOfLate(t *testing.T) {
 	}
 }
 
-// Both steps: changes in user_meta count only when a later heartbeat of the second connector has passed.
+// TestEverythingIsSearchableUpToABeatThatPassedBothHops checks that changes in user_meta count as searchable only after
+// a later heartbeat of the second connector has passed.
 func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -210,7 +211,7 @@ func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 	before := now()
 	applied("source-projection", before) // there is no candidate yet
 	applied("source-existing", before-1000)
-	applied("source-existing", before-500) // the first one stays the candidate, or it would be replaced again and again
+	applied("source-existing", before-500) // the first candidate stays, or candidates would be replaced forever
 	applied("source-projection", before-1)
 	if got := complete(); got != 0 {
 		t.Fatalf("complete to %d by a beat that came before the rows", got)
@@ -221,14 +222,15 @@ func TestEverythingIsSearchableUpToABeatThatPassedBothHops(t *testing.T) {
 		t.Fatalf("complete to %d, want %d", got, before-1000)
 	}
 	applied("source-projection", after+1)
-	applied("source-existing", before-2000) // an old heartbeat again, from another process
+	applied("source-existing", before-2000) // an old heartbeat is repeated by another process
 	applied("source-projection", now()+1000)
 	if got := complete(); got != before-1000 {
 		t.Fatalf("complete fell to %d", got)
 	}
 }
 
-// A connector lost its position. Until a heartbeat from its new position arrives, every change may be in the gap.
+// TestAJumpEndsWithTheFirstBeatBehindItAndAWalk checks that after a connector lost its position, every change may be
+// missing until a heartbeat from its new position arrives and a full resync starts.
 func TestAJumpEndsWithTheFirstBeatBehindItAndAWalk(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -245,7 +247,7 @@ func TestAJumpEndsWithTheFirstBeatBehindItAndAWalk(t *testing.T) {
 			t.Fatalf("a walk is due: %v, error %v", got, err)
 		}
 	}
-	for _, name := range []string{"source-existing", "source-projection"} { // the state of a new platform
+	for _, name := range []string{"source-existing", "source-projection"} { // as on a new platform
 		landed(name, time.Now(), true)
 	}
 	due(true)

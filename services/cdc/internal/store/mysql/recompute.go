@@ -14,8 +14,8 @@ import (
 // Recompute creates missing stubs, locks the rows, reads the sources and writes the rows that changed, in one
 // transaction.
 //
-// The locks are taken before the sources are read: a transaction that waited for a lock reads sources that are at least
-// as new as the previous one's. After a deadlock, a lock timeout or a changed row the transaction is repeated.
+// The locks are taken before the sources are read: a transaction that waited for a lock reads sources at least as new
+// as those of the previous holder. After a deadlock, a lock timeout or a changed row the transaction is repeated.
 func (s *Store) Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error) {
 	st, err := s.statements(ctx)
 	if err != nil {
@@ -62,8 +62,8 @@ func (r *recomputation) run(ctx context.Context) (none materialize.Summary, err 
 	return summary, r.write(ctx, r.tx, rows)
 }
 
-// stubs ensures that every patient has a row to lock. An assignment that changes nothing takes the lock without an
-// entry in the binary log; INSERT IGNORE would cause deadlocks.
+// stubs ensures that every patient has a row to lock. An assignment that changes nothing takes the lock without a
+// binary log entry; INSERT IGNORE would cause deadlocks.
 func (r *recomputation) stubs(ctx context.Context) error {
 	_, err := r.tx.ExecContext(ctx, "INSERT INTO user_meta (user_id) VALUES (?)"+strings.Repeat(",(?)", len(r.ids)-1)+
 		" ON DUPLICATE KEY UPDATE user_id=VALUES(user_id)", r.ids...)
@@ -71,8 +71,8 @@ func (r *recomputation) stubs(ctx context.Context) error {
 }
 
 func (r *recomputation) lock(ctx context.Context) (map[int64]*projection.Row, error) {
-	// For a small table MySQL would scan another index and lock rows of other patients, and overlapping batches would
-	// deadlock.
+	// Without the hint, MySQL scans another index of a small table and locks rows of other patients, so that overlapping
+	// batches deadlock.
 	rows, err := r.read(ctx, r.tx,
 		"FORCE INDEX (PRIMARY) WHERE user_id IN ("+placeholders(len(r.ids))+") ORDER BY user_id FOR UPDATE", r.ids)
 	if err != nil {
@@ -85,7 +85,7 @@ func (r *recomputation) lock(ctx context.Context) (map[int64]*projection.Row, er
 	return stored, nil
 }
 
-// compute returns the rows that differ from the stored ones or are forced.
+// compute returns the rows that are forced or differ from the stored ones.
 func (r *recomputation) compute(
 	stored map[int64]*projection.Row, sources *sourceRows,
 ) ([]written, materialize.Summary) {

@@ -112,7 +112,7 @@ func TestAPatientWhomNobodyKnowsLeavesOnlyAStub(t *testing.T) {
 	}
 }
 
-// Old rows contain invalid dates; these are read as unknown and cause no errors.
+// TestDatesThatAreNoneReadAsUnknown checks that invalid dates in old rows are read as unknown and cause no error.
 func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -133,7 +133,7 @@ func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	if got := b.recompute(t, targets(1, 2)...); got.Written != 2 {
 		t.Fatalf("got %+v, want 2", got)
 	}
-	march := time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC).UnixMilli() // the day after the end of February
+	march := time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC).UnixMilli() // the day after the last day of February
 	if got := b.row(t, 1); got.DateOfBirth != "" || *got.LastBillTime != march {
 		t.Errorf("%+v, last bill %d", got, *got.LastBillTime)
 	}
@@ -142,7 +142,7 @@ func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	}
 }
 
-// The next computation corrects everything that was written into a column by hand.
+// TestABrokenListIsWrittenAnew checks that the next computation corrects a column that was changed by hand.
 func TestABrokenListIsWrittenAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -172,7 +172,7 @@ func TestARowOfManyBillsIsCapped(t *testing.T) {
 	b.same(t)
 }
 
-// Five hundred rows with full lists do not fit into one statement.
+// TestManyLargeRowsAreWritten writes five hundred rows with full lists, which do not fit into one statement.
 func TestManyLargeRowsAreWritten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -232,8 +232,8 @@ func TestAnEventBeforeItsRowIsEarly(t *testing.T) {
 	}
 }
 
-// The account of a walk-in counter: the newest 5,000 bills are listed, and every organization of any of the 200,000
-// bills may see the patient.
+// TestAPatientWithManyBillsIsComputedFromTheNewest computes the account of a walk-in counter. The newest 5,000 bills
+// must be listed, and the organizations of all 200,000 bills may see the patient.
 func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -241,7 +241,7 @@ func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
 	b.patient(t, 1, 12)
 	b.patient(t, 2, 12)
 	b.bill(t, 300_001, 2, 12)
-	const step = 20_000 // a statement must finish within the driver's timeout on a slow machine as well
+	const step = 20_000 // a statement must finish within the driver's timeout even on a slow machine
 	for from := 0; from < bills; from += step {
 		b.exec(t, "INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, billTime)"+
 			" SELECT n, IF(n = 200000, 7, 12), n, CONCAT('o', n), 1, IF(n <= 3, 70 + n, 45),"+
@@ -269,7 +269,7 @@ func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
 	if diff := cmp.Diff([]int64{300_001}, b.row(t, 2).BillIDs); diff != "" {
 		t.Error(diff)
 	}
-	// An event about one of the old bills finds its row, and the same row again.
+	// An event about one of the old bills finds its row, even if it is repeated.
 	seen := materialize.Target{UserID: 1, Seen: []materialize.Seen{{Table: change.Billing, RowID: 5}}}
 	if got := b.recompute(t, seen); got.Equal != 1 || len(got.Early) != 0 {
 		t.Errorf("%+v", got)

@@ -8,13 +8,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// Rows returns up to limit rows of a laboratory with ids above after, ascending. These are its current patients,
-// deleted ones included; patients who left have rows in their new laboratory.
+// Rows returns up to limit rows of a laboratory with ids above after, in ascending order: its current patients,
+// including deleted ones. Patients who left have their rows in the new laboratory.
 func (s *Store) Rows(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]projection.Row, error) {
 	return s.rows(ctx, "lab_id = ? AND user_id > ? ORDER BY user_id LIMIT ?", scope.LabID(), after, limit)
 }
 
-// RowsByID returns the rows of patients of any laboratory, ordered by id. Patients without a row, or with only a stub,
+// RowsByID returns the rows of patients of any laboratory, ordered by id. Patients without a row or with only a stub
 // are left out.
 func (s *Store) RowsByID(ctx context.Context, userIDs []int64) ([]projection.Row, error) {
 	if len(userIDs) == 0 {
@@ -32,9 +32,9 @@ func (s *Store) rows(ctx context.Context, condition string, args ...any) ([]proj
 	return rows, s.fault(ctx, err)
 }
 
-// Differences computes the rows of patients without writing, and returns the patients whose stored row differs or is
-// missing. It reads one snapshot of the database. A change in the pipeline is a difference as well, so the caller has
-// to repeat the call to confirm it.
+// Differences computes the rows of patients from one snapshot, without writing, and returns the patients whose stored
+// row differs or is missing. A change still in the pipeline is a difference too, so the caller repeats the call to
+// confirm it.
 func (s *Store) Differences(ctx context.Context, userIDs []int64) ([]int64, error) {
 	if len(userIDs) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func (s *statements) differences(ctx context.Context, q querier, userIDs []int64
 	}
 	var different []int64
 	for _, id := range userIDs {
-		before := stored[id] // a stub when it is missing
+		before := stored[id] // zero if there is none
 		if row := s.row(id, &before, sources); row.LabID != 0 && !row.Equal(before) {
 			different = append(different, id)
 		}

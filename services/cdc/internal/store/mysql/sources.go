@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// querier is implemented by a transaction and by a pool.
+// querier is a transaction or a pool.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // The server converts times to microseconds since the epoch, because the driver would fail the whole statement for an
-// invalid date of an old row. The server reads 2024-02-30 as the day after the 29th, and 0000-00-00 as NULL.
+// invalid date of an old row. The server reads 2024-02-30 as the day after February 29, and 0000-00-00 as NULL.
 const (
 	patientColumns = "id, labId_id, branchId, orgId_id, ccId_id, labPatientId, designation, firstName, middleName, lastName, fullName, contact," +
 		" alternateContact, email, gender, CAST(dateOfBirth AS CHAR), age, passportNo, nationalIdentityNumber, isDeleted <> 0," +
@@ -29,10 +29,9 @@ const (
 		" TIMESTAMPDIFF(MICROSECOND, '1970-01-01', updatedOn)"
 )
 
-// sourceRows holds the source rows of some patients.
 type sourceRows struct {
 	byUser  map[int64]*projection.Sources
-	updated map[rowKey]int64 // last change of each row read, in microseconds since the epoch
+	updated map[rowKey]int64 // time of the last change of each row, in microseconds since the epoch
 }
 
 // rowKey identifies a row of a source table.
@@ -41,8 +40,8 @@ type rowKey struct {
 	id    int64
 }
 
-// readSources reads the source rows of patients, in a fixed number of statements plus a few for each busy patient, of
-// whom only the newest rows are read (see busy.go).
+// readSources reads the source rows of patients in a fixed number of statements, plus a few per busy patient, for whom
+// only the newest rows are read (see busy.go).
 func readSources(ctx context.Context, q querier, userIDs []any) (*sourceRows, error) {
 	s := &sourceRows{byUser: make(map[int64]*projection.Sources, len(userIDs)), updated: map[rowKey]int64{}}
 	patients := "SELECT " + patientColumns + " FROM userDetails WHERE id IN (" + placeholders(len(userIDs)) + ")"
@@ -155,7 +154,7 @@ func unreadable(operation string) error {
 
 func placeholders(n int) string { return "?" + strings.Repeat(",?", n-1) }
 
-// floorMillis converts microseconds to milliseconds, rounding down also before 1970.
+// floorMillis converts microseconds to milliseconds and rounds down, even before 1970.
 func floorMillis(micros int64) int64 {
 	const perMilli = 1000
 	millis := micros / perMilli

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxRowsAtOnce  = 500     // keeps the time to parse a statement small compared with its work
+	maxRowsAtOnce  = 500     // keeps the time for parsing small compared with that for writing
 	maxBytesAtOnce = 4 << 20 // bytes of values; far below the usual max_allowed_packet
 )
 
@@ -23,7 +23,7 @@ func newStatements(withName bool) *statements {
 	return s
 }
 
-// names returns the columns in their order, for a SELECT.
+// names returns the column names in order, for a SELECT.
 func (s *statements) names() string {
 	names := make([]string, len(s.columns))
 	for i, c := range s.columns {
@@ -60,7 +60,7 @@ func (s *statements) read(ctx context.Context, q querier, condition string, args
 	return list, err
 }
 
-// written is a row to write, with the time of the newest change that it contains.
+// written is a row to write, with the time of the newest change in it.
 type written struct {
 	row        projection.Row
 	sourceTime int64
@@ -102,8 +102,8 @@ func (s *statements) write(ctx context.Context, tx *sql.Tx, rows []written) erro
 	return nil
 }
 
-// upsert returns the parts of the statement. It never inserts, because the row exists and is locked. source_ts_ms only
-// increases, because a computation without an event has no time.
+// upsert returns the parts of the statement. It never inserts, because the row exists and is locked. source_ts_ms never
+// decreases: a computation without an event has no time.
 func (s *statements) upsert() (head, one, tail string) {
 	names := make([]string, len(s.columns))
 	updates := make([]string, 0, len(s.columns))

@@ -1,6 +1,6 @@
 // Package mysql holds the SQL of change capture: it computes user_meta from userDetails, billing and labReportRelation,
-// which it only reads, and stores the progress of the pipeline. It reads only the primary, because a replica would give
-// old rows.
+// which it only reads, and stores the progress of the pipeline. It reads only from the primary, because a replica may
+// return outdated rows.
 //
 // Most methods serve the pipeline itself and cross laboratories; methods for one laboratory take it as an
 // authn.LabScope.
@@ -22,27 +22,27 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// Phases returns which columns user_meta has.
+// Phases determines which columns user_meta has.
 type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
 	// Check reads the schema again and reports whether the phase changed.
 	Check(ctx context.Context) (now phase.Phase, changed bool, err error)
 }
 
-// Deps are the services that a Store uses. The caller closes the pool.
+// Deps are the dependencies of a Store. The caller closes the pool.
 type Deps struct {
 	DB     *sql.DB
 	Clock  clock.Clock
 	Phases Phases
 }
 
-// Store reads and writes the relational database. Safe for concurrent use.
+// Store reads and writes the relational database. It is safe for concurrent use.
 type Store struct {
 	db       *sql.DB
 	clock    clock.Clock
 	phases   Phases
-	complete *statements // used in the phase running
-	partial  *statements // used in the phase migration
+	complete *statements // for phase running
+	partial  *statements // for phase migration
 }
 
 var _ supervise.Jumps = (*Store)(nil)
@@ -53,12 +53,12 @@ var _ heartbeat.Jumps = (*Store)(nil)
 
 var _ materialize.Walks = (*Store)(nil)
 
-// New returns a Store; it executes no statement.
+// New returns a Store. It executes no statement.
 func New(d Deps) *Store {
 	return &Store{db: d.DB, clock: d.Clock, phases: d.Phases, complete: newStatements(true), partial: newStatements(false)}
 }
 
-// statements are the SQL texts on user_meta for one phase.
+// statements holds the SQL texts on user_meta for one phase.
 type statements struct {
 	columns  []column
 	withName bool
@@ -75,7 +75,7 @@ func (s *Store) statements(ctx context.Context) (*statements, error) {
 	return s.partial, nil
 }
 
-// columnName matches a word in a list of columns; SQL keywords there are in capitals.
+// columnName matches a name in a list of columns, in which SQL keywords are in capitals.
 var columnName = regexp.MustCompile(`\b[a-z]\w*`)
 
 // SourceColumns returns the columns of the platform's tables that the service needs.
@@ -97,7 +97,7 @@ func wrap(operation string, err error) error {
 // Schema reads the columns of user_meta.
 type Schema struct{ db *sql.DB }
 
-// NewSchema returns a Schema of the database of the pool.
+// NewSchema returns a Schema that reads from db.
 func NewSchema(db *sql.DB) Schema { return Schema{db} }
 
 // HasFullName reports whether user_meta has the column that ends the migration phase.
@@ -108,7 +108,7 @@ func (s Schema) HasFullName(ctx context.Context) (bool, error) {
 	return n > 0, wrap("read schema", err)
 }
 
-// SourceIndexes returns the indexes of the platform's tables that the service's queries need.
+// SourceIndexes returns the indexes on the platform's tables that the service's queries need.
 func SourceIndexes() []mysqldb.Index {
 	return []mysqldb.Index{
 		{Table: "billing", Columns: []string{"userDetailsId_id"}, For: "the card of a patient"},

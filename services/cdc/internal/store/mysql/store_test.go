@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
-// fixture is a database with the tables of the platform and of the service, and a store for it.
+// fixture is a database with the tables of the platform and of the service, and a store.
 type fixture struct {
 	db    *sql.DB
 	dsn   string
@@ -30,7 +30,7 @@ type fixture struct {
 	watch *phase.Watch
 }
 
-// ticking is a clock that only the test moves.
+// ticking is a clock set by the test.
 type ticking struct {
 	mu  sync.Mutex // guards now
 	now time.Time
@@ -69,7 +69,7 @@ func (b *fixture) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.W
 	return mysql.New(mysql.Deps{DB: db, Clock: b.clock, Phases: watch}), watch
 }
 
-// Statements that end the migration phase by adding columns, and that return to it.
+// Statements that add the columns that end the migration phase, and that remove them.
 const (
 	addPerson = `ALTER TABLE user_meta
 		ADD COLUMN full_name VARCHAR(400) NOT NULL DEFAULT '' AFTER lab_patient_id,
@@ -137,7 +137,7 @@ func (b *fixture) row(t testing.TB, id int64) projection.Row {
 	return rows[0]
 }
 
-// same compares the whole table with the rows that package oracletest expects.
+// same compares the whole table with the rows computed by package oracletest.
 func (b *fixture) same(t testing.TB) {
 	t.Helper()
 	expected, err := oracletest.Expected(t.Context(), b.db)

@@ -14,14 +14,14 @@ import (
 // Unreadable is a table whose definition the connectors cannot read.
 type Unreadable struct {
 	Table    string
-	Captured bool // its rows are captured, so the connectors stop; other tables are skipped
+	Captured bool // its rows are captured, so that the connectors stop; otherwise the table is skipped
 	Part     string
 }
 
 func (u Unreadable) String() string { return fmt.Sprintf("table %s has %s", u.Table, u.Part) }
 
-// unreadableParts are the parts of table definitions that servers accept and the grammar of Debezium 3.5 cannot parse.
-// A test with the real connectors checks the list.
+// unreadableParts are the parts of table definitions that servers accept but Debezium 3.5 cannot parse. A test with the
+// real connectors checks the list.
 var unreadableParts = []struct {
 	found *regexp.Regexp
 	what  string
@@ -35,7 +35,7 @@ var unreadableParts = []struct {
 // quoted matches quoted parts of a definition: comments, defaults and names.
 var quoted = regexp.MustCompile("'(?:[^'\\\\]|\\\\.|'')*'|`(?:[^`]|``)*`")
 
-// rowFormat matches a table option; one of its values is also an option of columns.
+// rowFormat matches a table option. One of its values is also a column option.
 var rowFormat = regexp.MustCompile(`(?i)\bROW_FORMAT\s*=\s*\S+`)
 
 // UnreadableTables returns the tables of the database that the connectors cannot read.
@@ -51,7 +51,7 @@ func (s *Store) UnreadableTables(ctx context.Context) ([]Unreadable, error) {
 		var name, definition string
 		show := "SHOW CREATE TABLE `" + strings.ReplaceAll(table, "`", "``") + "`"
 		err := s.db.QueryRowContext(ctx, show).Scan(&name, &definition)
-		if mysqldb.IsNoTable(err) { // the table was dropped meanwhile
+		if mysqldb.IsNoTable(err) { // the table has been dropped since
 			continue
 		}
 		if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) UnreadableTables(ctx context.Context) ([]Unreadable, error) {
 	return list, nil
 }
 
-// unreadablePart returns the part of a definition that the connectors cannot read; "" when there is none.
+// unreadablePart returns the part of a definition that the connectors cannot read, or "" if there is none.
 func unreadablePart(definition string) string {
 	definition = quoted.ReplaceAllStringFunc(definition, func(part string) string { return part[:1] + part[len(part)-1:] })
 	definition = rowFormat.ReplaceAllString(definition, "")

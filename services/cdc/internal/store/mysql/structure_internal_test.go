@@ -10,7 +10,7 @@ func TestPartsOfADefinitionThatTheConnectorsCannotRead(t *testing.T) {
 		"CREATE TABLE `a` (\n  `t` text /*M!100301 COMPRESSED*/ DEFAULT NULL\n)":                  "a COMPRESSED column",
 		"CREATE TABLE `a` (\n  UNIQUE KEY `x` (`id`,`p` WITHOUT OVERLAPS)\n)":                     "a key WITHOUT OVERLAPS",
 		"CREATE TABLE `a` (\n  `inet6` int(11)\n) ROW_FORMAT=COMPRESSED `PAGE_COMPRESSED`='ON'":   "",
-		"CREATE TABLE `a` (\n  `compressed` tinyint(1) NOT NULL DEFAULT 0\n)":                     "", // only a name
+		"CREATE TABLE `a` (\n  `compressed` tinyint(1) NOT NULL DEFAULT 0\n)":                     "", // a column name
 		"CREATE TABLE `a` (\n  `t` text COMMENT 'it''s COMPRESSED, ` inet6, WITHOUT OVERLAPS'\n)": "",
 		"CREATE TABLE `a` (\n  `u` uuid NOT NULL,\n  `j` longtext CHECK (json_valid(`j`))\n)":     "",
 	} {

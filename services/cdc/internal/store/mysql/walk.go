@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 )
 
-// walkRow is the name of the row for the full resync of user_meta. Without the row none is due.
+// walkRow is the name of the row of the full resync of user_meta. Without the row, none is due.
 const walkRow = "user_meta"
 
 const restartWalk = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, 0, ?)" +

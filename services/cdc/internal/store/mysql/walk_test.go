@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// crashing is a recomputer whose process dies at a selected call.
+// crashing is a fake recomputer whose process crashes at a given call.
 type crashing struct {
 	materialize.Users
 	left  int
@@ -34,8 +34,9 @@ func (b *fixture) walker(t *testing.T, left int) (*materialize.Walker, *crashing
 	return materialize.NewWalker(materialize.WalkerDeps{Walks: b.store, Phases: b.watch, Users: users, Chunk: 3, Interval: time.Second, Log: slog.New(slog.DiscardHandler)}), users
 }
 
-// In the migration phase the first columns are filled. The column that ends it causes a write of every patient, also of
-// deleted and unchanged ones, and also when processes die meanwhile.
+// TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore checks that only the first columns are filled in the migration
+// phase, and that its end causes a write of every patient, including deleted and unchanged ones, even if processes
+// crash.
 func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -80,7 +81,8 @@ func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	}
 }
 
-// A full resync is restarted while another process runs it: that process starts again instead of ending it.
+// TestARestartWinsOverWhoeverWalks restarts a full resync while another process runs it. That process must start over
+// and not end it.
 func TestARestartWinsOverWhoeverWalks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// watchPrefix begins the names of cursors with the last number that a connector captured.
+// watchPrefix is the prefix of the names of cursors with the last number captured by a connector.
 const watchPrefix = "watch:"
 
 // CountUp writes the next number to the service's own row of cdc_heartbeat.
@@ -19,11 +19,11 @@ func (s *Store) CountUp(ctx context.Context) error {
 	return s.fault(ctx, wrap("count up", err))
 }
 
-// Seen records a number that a connector captured, and returns whether the connector skipped numbers before it. In that
-// case a jump is stored in the same transaction. Repeated numbers change nothing; number 1 starts a new count.
+// Seen stores a number captured by a connector, and reports whether the connector skipped numbers before it. If so, a
+// jump is stored in the same transaction. Repeated numbers change nothing; number 1 starts a new count.
 func (s *Store) Seen(ctx context.Context, connector string, number int64) (missing bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		missing = false // reset when the transaction is repeated
+		missing = false // reset in case the transaction is repeated
 		var last int64
 		err := tx.QueryRowContext(ctx, "SELECT position FROM cdc_cursor WHERE name = ? FOR UPDATE", watchPrefix+connector).Scan(&last)
 		none := errors.Is(err, sql.ErrNoRows)

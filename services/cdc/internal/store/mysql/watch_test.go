@@ -42,7 +42,8 @@ func TestANumberThatAConnectorLeftOutHasEveryPatientComputedAgain(t *testing.T) 
 	}
 }
 
-// A connector that has to abandon its position does so even if a number that it skipped is read before.
+// TestAMissingNumberLeavesAJumpThatHasBegun checks that a skipped number does not change a jump in progress: the
+// connector still has to abandon its position.
 func TestAMissingNumberLeavesAJumpThatHasBegun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -1,4 +1,4 @@
-// Package health serves the health of the search: GET /health/live, /health/ready and /health.
+// Package health serves the health of the search service: GET /health/live, /health/ready and /health.
 package health
 
 import (
@@ -15,7 +15,7 @@ const (
 	RelationalDatabase = "relational_database"
 )
 
-// Dependencies reports whether the dependencies of the service respond. *httpserver.Health is one.
+// Dependencies reports whether the service's dependencies respond. *httpserver.Health is one.
 type Dependencies interface {
 	// Dependencies returns "up" or "down" for each dependency by name.
 	Dependencies() map[string]string
@@ -60,8 +60,8 @@ func Register(mux *http.ServeMux, d Dependencies, f Freshness) {
 		}
 		write(w, http.StatusOK, ready{"ready", d.Dependencies(), nil})
 	})
-	// The status is always 200, because alerts read the body. Old data degrades the service but does not take it out of
-	// the load balancer.
+	// The status is always 200, because alerts evaluate the body. Outdated data marks the service as degraded but does not
+	// remove it from the load balancer.
 	get("/health", func(w http.ResponseWriter, _ *http.Request) {
 		body := overall{ready{"healthy", d.Dependencies(), d.Reasons()}, f.Report()}
 		if !d.Healthy() || body.CDC.Status != freshness.Healthy {
@@ -75,5 +75,5 @@ func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has disconnected
+	_ = json.NewEncoder(w).Encode(body) // fails if the client has disconnected
 }

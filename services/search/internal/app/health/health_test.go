@@ -83,7 +83,8 @@ func TestTheBodiesAreTheDocumentedOnes(t *testing.T) {
 	}
 }
 
-// Probes use paths with and without a trailing slash.
+// TestASlashAtTheEndChangesNothing checks that paths with and without a trailing slash give the same response, because
+// probes use both.
 func TestASlashAtTheEndChangesNothing(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()

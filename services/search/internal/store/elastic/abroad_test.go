@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// The number of an identity card or a tube may begin like a country code. A telephone number that equals the rest of
-// its digits must rank below the patient with the number.
+// TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest: the number of an identity card or a tube may begin like a
+// country code. A patient with that number must rank above one whose telephone number equals the rest of the digits.
 func TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest(t *testing.T) {
 	t.Parallel()
 	i := open(t, func(c *elastic.Config) { c.RecencyEnabled = true })
@@ -32,7 +32,7 @@ func TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest(t *testing.T) {
 			t.Errorf("%s finds no one", text)
 		}
 		for n, hit := range result.Hits {
-			own := hit.Contact == "0"+text // the same telephone number with a 0 instead of the country code
+			own := hit.Contact == "0"+text // the same telephone number with 0 in place of the country code
 			if n == 0 && hit.FullName != want || n > 0 && hit.Match == search.Exact && !own {
 				t.Errorf("%s: hit %d is %s by %s, want %s alone exact", text, n+1, hit.FullName, hit.Match, want)
 			}
@@ -40,8 +40,8 @@ func TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest(t *testing.T) {
 	}
 }
 
-// Letters before digits may mask a telephone number. If a patient has the text as an identifier, only that patient is
-// found.
+// TestAnIdentifierThatLooksMaskedIsFoundAlone: letters before digits may mask a telephone number. If a patient has the
+// text as an identifier, only that patient must be found.
 func TestAnIdentifierThatLooksMaskedIsFoundAlone(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -64,7 +64,8 @@ func TestAnIdentifierThatLooksMaskedIsFoundAlone(t *testing.T) {
 	}
 }
 
-// A number beside a name is compared as well. A hit without it is not exact.
+// TestAHitWithoutTheNumberBesideTheNameIsTolerant checks that a number after a name is compared too, and that a hit
+// without the number is not graded exact.
 func TestAHitWithoutTheNumberBesideTheNameIsTolerant(t *testing.T) {
 	t.Parallel()
 	i := open(t)

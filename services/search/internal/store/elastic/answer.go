@@ -14,7 +14,7 @@ import (
 
 // answer is the engine's response to a search.
 type answer struct {
-	Took     int64 `json:"took"` // in milliseconds
+	Took     int64 `json:"took"` // milliseconds
 	TimedOut bool  `json:"timed_out"`
 	Shards   struct {
 		Failed int `json:"failed"`
@@ -42,7 +42,7 @@ type hit struct {
 	Sort []float64 `json:"sort"` // score and patient id
 }
 
-// usualPage is the initial capacity for hits, enough for most pages, so that the slice is not copied as it grows.
+// usualPage is the initial capacity for hits. It suffices for most pages, so that the slice is rarely reallocated.
 const usualPage = 10
 
 // read decodes the response. The cards stay encoded.
@@ -67,7 +67,7 @@ func (h *hit) card(p *search.Person) error {
 
 var errShard = errors.New("the shard of the laboratory did not answer")
 
-// result converts the response. of returns the plan by which a hit with a score was found. A partial response with hits
+// result converts the response. of returns the plan that found a hit with the given score. A partial response with hits
 // is returned; one without hits is an error.
 func (a *answer) result(of func(score float64) *ranking.Plan) (search.Result, error) {
 	r := search.Result{
@@ -88,7 +88,7 @@ func (a *answer) result(of func(score float64) *ranking.Plan) (search.Result, er
 		if err := h.card(&one.Person); err != nil {
 			return search.Result{}, errUnavailable.WithCause(err)
 		}
-		if len(h.Sort) > 0 { // from the sort values, because requesting it separately makes the engine compute it twice
+		if len(h.Sort) > 0 { // from the sort values, because the engine would compute a separately requested score twice
 			one.Score = h.Sort[0]
 		}
 		plan := of(one.Score)

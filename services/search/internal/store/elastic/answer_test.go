@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Every hit shows only its own card.
+// TestNoHitShowsAnythingOfAnother checks that each hit contains only the data of its own card, although decoding reuses
+// memory.
 func TestNoHitShowsAnythingOfAnother(t *testing.T) {
 	t.Parallel()
 	whole := `{"user_id":1,"lab_id":7,"lab_patient_id":"P1","full_name":"Rahul Sharma","contact":"919876543210","alternate_contact":"919876543211","email":"r@x.in",` +

@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// BenchmarkSearch measures a search without the engine: the request, the client, the response with its reasons, and the
-// test server.
+// BenchmarkSearch measures a search without a real engine: the request, the client, the response with its reasons, and
+// the test server.
 func BenchmarkSearch(b *testing.B) {
 	var hits []string
 	for n := range 10 {

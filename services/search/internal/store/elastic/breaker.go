@@ -20,8 +20,8 @@ const (
 	downAfter = 2
 )
 
-// breaker is a circuit breaker: it rejects searches at once while the engine is known to be down, so that users do not
-// wait and a recovering engine does not get all of them. Its methods may be called from several goroutines.
+// breaker is a circuit breaker: while the engine is down, it rejects searches immediately. Users do not wait, and a
+// recovering engine is not flooded. Its methods may be called from several goroutines.
 type breaker struct {
 	clock clock.Clock
 
@@ -34,11 +34,11 @@ type breaker struct {
 var errResting = fmt.Errorf("the last %d searches were not answered: nothing is asked for %s", tripAfter, restFor)
 
 // probed records the result of a readiness probe. After downAfter failures, no search is sent until a probe succeeds,
-// because a search of a hanging engine would wait until its timeout.
+// because a search in a hanging engine would wait until its timeout.
 func (b *breaker) probed(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var refused *elastic.Error // the engine responded, so it may still serve searches
+	var refused *elastic.Error // the engine responded, so it may still execute searches
 	if err == nil || errors.As(err, &refused) {
 		b.silent = 0
 		return
@@ -66,7 +66,7 @@ func (b *breaker) admit() error {
 	return nil
 }
 
-// note records the result of a search, unless its caller cancelled it.
+// note records the result of a search, unless the caller cancelled it.
 func (b *breaker) note(ctx context.Context, err error) {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return
@@ -82,7 +82,7 @@ func (b *breaker) note(ctx context.Context, err error) {
 }
 
 // answered reports whether the engine responded, even with an error. An overloaded engine counts as responding, because
-// it rejects quickly.
+// it rejects requests quickly.
 func answered(err error) bool {
 	if err == nil {
 		return true

@@ -61,7 +61,8 @@ func TestAnIndexThatIsKnownToBeDownIsNotAsked(t *testing.T) {
 	}
 }
 
-// An engine that rejects searches or is overloaded counts as running.
+// TestAnEngineThatRefusesIsAskedOn checks that an engine that is overloaded or rejects searches does not trip the
+// breaker.
 func TestAnEngineThatRefusesIsAskedOn(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -77,15 +78,15 @@ func TestAnEngineThatRefusesIsAskedOn(t *testing.T) {
 	}
 }
 
-// A hanging engine accepts requests and does not respond. Once readiness has detected it, searches are rejected at
-// once.
+// TestASearchDoesNotWaitForAnEngineThatReadinessCallsDown checks that searches are rejected at once after readiness
+// probes have detected an engine that accepts requests but does not respond.
 func TestASearchDoesNotWaitForAnEngineThatReadinessCallsDown(t *testing.T) {
 	t.Parallel()
 	var frozen atomic.Bool
 	frozen.Store(true)
 	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		if frozen.Load() {
-			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that its caller disconnected
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not detect that the client disconnected
 			<-r.Context().Done()
 			return
 		}

@@ -13,11 +13,11 @@ import (
 
 // combined sends both plans in one request and returns the same hits as two requests would. The score of a hit shows
 // which plan found it, and hits of the first plan come first. If the first plan has enough hits, those of the second
-// are dropped; if the page has only hits of the first plan, another request counts them. If the engine rejects the
+// are dropped. If the page has only hits of the first plan, another request counts them. If the engine rejects the
 // request or does not respond within half of the time, the first plan is sent alone, and its hits are a partial result.
 //
-// Two searches in one request (_msearch) cost the engine 1.4 times the work over 60,000 patients, because the hits of
-// the first plan are searched twice, once to exclude them.
+// Two searches in one request (_msearch) were measured with 60,000 patients: they cost the engine 1.4 times as much,
+// because the hits of the first plan are searched twice, once to exclude them.
 func (s *Store) combined(ctx context.Context, first, second ranking.Plan, l *look) (search.Result, error) {
 	both := first.With(&second)
 	found, err := s.askInHalf(ctx, &both, l)
@@ -46,15 +46,15 @@ func (s *Store) combined(ctx context.Context, first, second ranking.Plan, l *loo
 	return s.split(ctx, &first, l, result, closer)
 }
 
-// askInHalf sends a plan and waits for half of the remaining time.
+// askInHalf sends a plan and waits for at most half of the remaining time.
 func (s *Store) askInHalf(ctx context.Context, p *ranking.Plan, l *look) (answer, error) {
-	deadline, _ := ctx.Deadline() // searchBy sets a deadline
+	deadline, _ := ctx.Deadline() // set by searchBy
 	half, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
 	defer cancel()
 	return s.ask(half, l, func(l *look) []byte { return body(p, l, engineTime(half)) })
 }
 
-// tooMuch reports whether the engine failed because of the size of the request, while there is still time for a smaller
+// tooMuch reports whether the engine failed because of the size of the request, and there is still time for a smaller
 // one.
 func tooMuch(ctx context.Context, found *answer, err error) bool {
 	if ctx.Err() != nil {
@@ -64,8 +64,8 @@ func tooMuch(ctx context.Context, found *answer, err error) bool {
 		elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError)
 }
 
-// inPart returns the hits of a plan as a partial result. If there are none, other plans might have found some, so it
-// returns cause as an error, or a timeout.
+// inPart returns the hits of a plan as a partial result. If there are none, another plan might have found some, so
+// cause or a timeout is returned as an error.
 func (s *Store) inPart(ctx context.Context, p *ranking.Plan, l *look, cause error) (search.Result, error) {
 	result, err := s.run(ctx, p, l)
 	switch {
@@ -92,7 +92,7 @@ func (s *Store) split(
 	return r, nil
 }
 
-// countFirst counts the hits of the first plan if the page shows only those. If the count fails, the result is partial.
+// countFirst counts the hits of the first plan if the page contains only those. If this fails, the result is partial.
 func (s *Store) countFirst(ctx context.Context, first *ranking.Plan, l *look, r search.Result) (search.Result, error) {
 	found, err := s.counts(ctx, first, l, r.Hits)
 	if err != nil {

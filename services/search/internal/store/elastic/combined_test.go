@@ -18,12 +18,13 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// fataler is the part of *testing.T and *rapid.T that the test needs.
+// fataler is implemented by *testing.T and *rapid.T.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// One request for both plans returns the same result as two requests one after the other, for any page size.
+// TestOneRequestFindsWhatTwoFind checks that one request for both plans returns the same result as two consecutive
+// requests, for any page size.
 func TestOneRequestFindsWhatTwoFind(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -70,7 +71,7 @@ func TestANameOfSeveralWordsIsAskedForAtOnce(t *testing.T) {
 		size    int
 		answers []string
 		total   int64
-		asked   [][]string // words that each request contains; words after ! must be missing
+		asked   [][]string // words expected in each request; words after ! must be missing
 	}{
 		"few are found":         {"rahul sharma", 10, []string{oneOf(1, 1, 1e9)}, 1, [][]string{{`full_name.keyword`, `full_name_deletions`, `"size":10`}}},
 		"only sounds are found": {"rahul sharma", 10, []string{oneOf(1, 1, 1)}, 1, [][]string{{`full_name_deletions`}}},
@@ -117,7 +118,7 @@ func TestWhenBothPlansTakeTooLongTheFirstOneIsAnAnswerInPart(t *testing.T) {
 	t.Parallel()
 	for name, tooLong := range map[string]http.HandlerFunc{
 		"the engine does not answer": func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that its caller disconnected
+			_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not detect that the client disconnected
 			<-r.Context().Done()
 		},
 		"the engine gives up": answers(200, `{"timed_out":true,"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`),

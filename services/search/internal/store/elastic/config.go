@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// maxWeight keeps recency from lifting a hit into the next tier. The best hit of a tier scores less than twice its
-// constant, and 2 × (1 + 4) is the distance to the next tier.
+// maxWeight is the maximum of RecencyWeight. The best hit of a tier scores less than twice its constant, and the next
+// tier begins at 2 × (1 + 4) times the constant, so recency does not lift a hit into the next tier.
 const maxWeight = 4
 
 // Config holds the settings of searches in the index.
 type Config struct {
-	// SearchTimeout limits one search, in seconds.
+	// SearchTimeout is the timeout of one search, in seconds.
 	SearchTimeout int `env:"ES_SEARCH_TIMEOUT" envDefault:"5"`
 	// RecencyEnabled ranks patients with a recent bill above others that match equally well.
 	RecencyEnabled bool `env:"RECENCY_DECAY_ENABLED" envDefault:"false"`
-	// RecencyScaleDays is the time after the offset at which the advantage of a bill has dropped to RecencyFactor.
+	// RecencyScaleDays is the time after the offset at which the boost of a bill has dropped to RecencyFactor.
 	RecencyScaleDays  int     `env:"RECENCY_DECAY_SCALE_DAYS" envDefault:"90"`
 	RecencyOffsetDays int     `env:"RECENCY_DECAY_OFFSET_DAYS" envDefault:"7"`
 	RecencyFactor     float64 `env:"RECENCY_DECAY_FACTOR" envDefault:"0.5"`
-	// RecencyWeight is the advantage of a bill of today: it multiplies the score by 1 + weight.
+	// RecencyWeight is the boost for a bill of today: the score is multiplied by 1 + weight.
 	RecencyWeight float64 `env:"RECENCY_DECAY_WEIGHT" envDefault:"1.5"`
-	// Alias is the alias of the index, as the pipeline sets it.
+	// Alias is the alias of the index, as set by the pipeline.
 	Alias string `env:"INDEX_ALIAS" envDefault:"user_details"`
-	// PhoneCountryCodes are digits that people write or omit before a national telephone number.
+	// PhoneCountryCodes are the digits that people may write before a national telephone number.
 	PhoneCountryCodes []string `env:"PHONE_COUNTRY_CODES" envDefault:"91,0"`
 }
 
-// Validate rejects settings with which searches would fail, or rank in a wrong order.
+// Validate rejects settings with which searches would fail or rank incorrectly.
 func (c *Config) Validate() error {
 	var problems []error
 	check := func(ok bool, message string) {

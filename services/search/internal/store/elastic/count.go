@@ -11,8 +11,8 @@ import (
 )
 
 // count returns how many of all hits belong to each bucket. If the page has all hits, it counts those. Otherwise the
-// engine counts, which costs as much as the search, but only if some hits may be identifiers: the text has a digit, or
-// the page has such a hit. If not, all hits belong to search.Patient.
+// engine counts, which costs as much as the search, but only if some hits may be by identifier: the text has a digit,
+// or the page has such a hit. Otherwise all hits belong to search.Patient.
 func (s *Store) count(
 	ctx context.Context, p *ranking.Plan, l *look, r *search.Result,
 ) (map[search.Bucket]int64, error) {
@@ -33,7 +33,7 @@ func (s *Store) count(
 	return withRest(others, others[search.Patient]+sum(others)), nil
 }
 
-// counts requests the number of hits of p and, if some may be identifiers, their number per bucket.
+// counts requests the number of hits of p and, if some may be by identifier, their number per bucket.
 func (s *Store) counts(ctx context.Context, p *ranking.Plan, l *look, hits []search.Hit) (answer, error) {
 	identified := mayBeIdentified(l.page.Text, hits)
 	return s.ask(ctx, l, func(l *look) []byte { return counting(p, l, engineTime(ctx), identified) })
@@ -61,7 +61,7 @@ func counted(hits []search.Hit) map[search.Bucket]int64 {
 	return withRest(found, int64(len(hits)))
 }
 
-// withRest returns a count for every bucket. The part of total that is in no other bucket belongs to search.Patient.
+// withRest returns a count for every bucket. The hits of total that are in no other bucket belong to search.Patient.
 func withRest(found map[search.Bucket]int64, total int64) map[search.Bucket]int64 {
 	all := map[search.Bucket]int64{search.Patient: total - sum(found)}
 	for _, b := range search.Buckets() {

@@ -11,7 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// Pages by cursor are consistent, even while patients are registered, and also if ordered by recency.
+// TestPagesByCursorHaveNeitherGapsNorDoubles checks that pages by cursor are consistent while patients are registered,
+// with and without recency.
 func TestPagesByCursorHaveNeitherGapsNorDoubles(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -47,7 +48,7 @@ func TestPagesByCursorHaveNeitherGapsNorDoubles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.Put(indextest.Row{UserID: 1, LabID: 7, FullName: "Rahul Sharma"}) // ranks first now
+	i.Put(indextest.Row{UserID: 1, LabID: 7, FullName: "Rahul Sharma"}) // now ranks first
 	second, err := i.store.Search(t.Context(), lab(t, 7), sized(t, "rahul sharma", 10, first.Next), search.Full)
 	if err != nil || slices.ContainsFunc(ids(second), func(id int64) bool { return slices.Contains(ids(first), id) }) {
 		t.Errorf("the page behind %v is %v, error %v", ids(first), ids(second), err)

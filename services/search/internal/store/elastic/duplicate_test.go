@@ -46,9 +46,9 @@ func TestWhoMayBeTheSamePersonIsFoundWithTheReason(t *testing.T) {
 		"Rahul Sharma 9000000002 45":               {{3, []search.Field{name, number}}},
 		"Rahul Sharma 9000000002 9123456780":       {{3, []search.Field{name, number}}},
 		"Rahul Sharma mob: 9000000002, 41 yrs":     {{3, []search.Field{name, number}}},
-		"Krishnakumar Gopal 9855555555":            nil, // a part of a word of the name is not enough
+		"Krishnakumar Gopal 9855555555":            nil, // part of a word of the name is not sufficient
 		"Krishnakumar Menon 12/04/1961":            nil,
-		"Anita Rao 9822222222":                     nil, // a relative: another name, and nothing else agrees
+		"Anita Rao 9822222222":                     nil, // a relative: another name, and nothing else is equal
 	} {
 		var got []hit
 		for _, h := range i.search(7, text, search.Duplicate, search.Full).Hits {

@@ -21,7 +21,7 @@ func TestLessEffortFindsLess(t *testing.T) {
 	for _, c := range []struct {
 		text  string
 		want  []int64
-		under []int64 // ids of hits with effort Reduced
+		under []int64 // expected ids with effort Reduced
 		least []int64
 	}{
 		{"rahul sharma", []int64{1, 2}, []int64{1}, []int64{1}},

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/ranking"
 )
 
-// appendQuery appends a query as JSON. Texts are literals, never parsed as a query language.
+// appendQuery appends a query as JSON. Texts are literals and never parsed as a query language.
 func appendQuery(b []byte, q *ranking.Query) []byte {
 	switch q.Kind {
 	case ranking.Equals, ranking.Corrected:
@@ -103,7 +103,7 @@ func appendList(b []byte, queries []ranking.Query) []byte {
 
 func appendNumber(b []byte, n float64) []byte { return strconv.AppendFloat(b, n, 'g', -1, 64) }
 
-// quote appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+// quote appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func quote(b []byte, s string) []byte {
 	b, _ = jsontext.AppendQuote(b, s)
 	return b

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// SearchInTurn searches like Search, but always runs the plans one after the other.
+// SearchInTurn is Search, but always runs the plans one after the other.
 func (s *Store) SearchInTurn(
 	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
 ) (search.Result, error) {

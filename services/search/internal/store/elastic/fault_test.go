@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// server starts an HTTP server that responds like the engine. It returns its address.
+// server starts an HTTP server in place of the engine, and returns its address.
 func server(t testing.TB, handler http.HandlerFunc) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -33,7 +33,7 @@ func server(t testing.TB, handler http.HandlerFunc) string {
 	return web.URL
 }
 
-// scripted returns a store over a server with the handler.
+// scripted returns a store that uses the handler as its engine.
 func scripted(t testing.TB, handler http.HandlerFunc, change ...func(*elastic.Config)) *elastic.Store {
 	t.Helper()
 	client, err := engine.Open(engine.Config{URLs: []string{server(t, handler)}, RequestTimeout: 30, MaxConnections: 4}, engine.Deps{})
@@ -109,7 +109,7 @@ func TestWhatAFailureMeansToTheCaller(t *testing.T) {
 func TestASearchEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	slow := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client disconnected
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not detect that the client disconnected
 		<-r.Context().Done()
 	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -200,7 +200,8 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 	}
 }
 
-// TestReadinessAsksNoMaster checks that readiness needs no master, because a cluster without one can be searched.
+// TestReadinessAsksNoMaster checks that readiness does not depend on an elected master, because a cluster without one
+// can be searched.
 func TestReadinessAsksNoMaster(t *testing.T) {
 	t.Parallel()
 	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
@@ -255,7 +256,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// hit returns a hit as JSON of the engine's response.
+// hit returns a hit as JSON, as in the engine's response.
 func hit(card string, score float64, userID int64) string {
 	return fmt.Sprintf(`{"fields":{"card":[%q]},"sort":[%v,%d]}`, base64.StdEncoding.EncodeToString([]byte(card)), score, userID)
 }
@@ -283,7 +284,8 @@ func TestWhenTheSecondRequestFailsTheFirstOnesHitsAreAnAnswerInPart(t *testing.T
 	}
 }
 
-// If a number has more hits than the page shows, another request counts them.
+// TestHitsBeyondThePageAreCountedByTheEngineOnlyWhenTheyMayBeOfIdentifiers checks that another request counts the hits
+// of a number if there are more than the page shows.
 func TestHitsBeyondThePageAreCountedByTheEngineOnlyWhenTheyMayBeOfIdentifiers(t *testing.T) {
 	t.Parallel()
 	many := `{"hits":{"total":{"value":40,"relation":"eq"},"hits":[` + hit(`{"user_id":1,"lab_id":7}`, 5, 1) + `]},` +

@@ -83,7 +83,7 @@ func query(t testing.TB, text string, key search.Key) search.Query {
 	return q
 }
 
-// search searches in a whole laboratory, and checks the properties that all results have.
+// search searches in a whole laboratory and checks the properties common to all results.
 func (i *index) search(labID int64, text string, key search.Key, effort search.Effort) search.Result {
 	i.t.Helper()
 	r, err := i.store.Search(i.t.Context(), lab(i.t, labID), query(i.t, text, key), effort)
@@ -94,8 +94,8 @@ func (i *index) search(labID int64, text string, key search.Key, effort search.E
 	return r
 }
 
-// consistent checks a result with all hits on the page: only visible patients, descending scores, and bucket counts
-// that add up and agree with the hits.
+// consistent checks a result whose page has all hits: only visible patients, descending scores, and bucket counts that
+// match the hits.
 func consistent(t testing.TB, text string, labID int64, r search.Result) {
 	t.Helper()
 	sum, counted := int64(0), map[search.Bucket]int64{}

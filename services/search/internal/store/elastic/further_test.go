@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// oneOf returns a response with total hits that contains one of them.
+// oneOf returns a response with the given total that contains one hit.
 func oneOf(total int, userID int64, score float64) string {
 	one := hit(fmt.Sprintf(`{"user_id":%d,"lab_id":7,"full_name":"Rahul"}`, userID), score, userID)
 	return fmt.Sprintf(`{"hits":{"total":{"value":%d,"relation":"eq"},"hits":[%s]}}`, total, one)
@@ -27,7 +27,7 @@ func TestFurtherRequestsLookForWhoIsNew(t *testing.T) {
 		answers []string
 		want    []int64
 		total   int64
-		asked   [][]string // words that each request contains; words after ! must be missing
+		asked   [][]string // words expected in each request; words after ! must be missing
 	}{
 		"all on the page are left out": {"rahul", []string{oneOf(1, 1, 1e9), oneOf(1, 2, 1)}, []int64{1, 2}, 2, [][]string{
 			{`"size":100`, `full_name.keyword`, `!must_not`}, {`"size":99`, `"must_not":{"term":{"user_id":"1"}}`, `!full_name.keyword`, `!fuzziness`}}},
@@ -50,8 +50,8 @@ func TestFurtherRequestsLookForWhoIsNew(t *testing.T) {
 	}
 }
 
-// answering returns a store whose engine responds with the bodies in turn, and repeats the last one. asked returns the
-// requests.
+// answering returns a store whose engine responds with the given bodies in turn and repeats the last one. asked returns
+// the requests.
 func answering(t *testing.T, bodies ...string) (store *elastic.Store, asked func() []string) {
 	t.Helper()
 	var sent []string

@@ -9,7 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// Any text becomes a request that the engine can parse, or is rejected.
+// FuzzAnyTextBecomesARequest checks that any text is either rejected or converted to a request that the engine can
+// parse.
 func FuzzAnyTextBecomesARequest(f *testing.F) {
 	for _, text := range []string{
 		"rahul sharma", "98765 43210", "s/o anil, 11/02/1990", "P-000501", "राहुल", "o'brien-smith", "\"}],\"query", "\u0000", "# bill no 12/3~4", "a", "\xff\xfe",

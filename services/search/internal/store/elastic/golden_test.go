@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var timeout = regexp.MustCompile(`"timeout":"\d+ms"`)
 
-// Compares the requests to the engine for a text without hits, one after the other, with golden files.
+// TestTheRequestsAreTheAgreedOnes compares all requests for a text without hits with golden files.
 func TestTheRequestsAreTheAgreedOnes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -7,7 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Each hit is graded by the weakest comparison needed to find it, so that a guess is marked as one.
+// TestEachHitIsGradedByTheWeakestStep checks that each hit gets the grade of the weakest comparison needed to find it,
+// so that guesses are marked.
 func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -46,8 +47,8 @@ func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 	}
 }
 
-// Names with only the same beginning do not find each other. Short names are not guessed, because too many names are
-// similar to them.
+// TestHalfANameFindsNobody checks that names which only begin alike do not find each other, and that short names are
+// not guessed, because too many names are similar to them.
 func TestHalfANameFindsNobody(t *testing.T) {
 	t.Parallel()
 	i := open(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// The model computes how close a patient is to a text by comparing strings, without an index. Texts consist of ASCII
-// letters, digits, blanks, hyphens and slashes. The result is the tier as a power of ten, 0 for no match. The model
+// The model computes the tier of a patient for a text by comparing strings, without an index. Texts consist of ASCII
+// letters, digits, blanks, hyphens and slashes. The result is the tier as a power of ten, or 0 for no match. The model
 // covers neither sounds nor typing errors.
 const (
 	modelWhole  = 10
@@ -59,7 +59,7 @@ func tokens(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// every reports whether each token of pieces is like a word of the name.
+// every reports whether like holds for each token of pieces and some word of the name.
 func every(pieces, of []string, like func(word, token string) bool) bool {
 	for _, token := range tokens(strings.Join(pieces, " ")) {
 		if !slices.ContainsFunc(of, func(word string) bool { return like(word, token) }) {
@@ -69,7 +69,7 @@ func every(pieces, of []string, like func(word, token string) bool) bool {
 	return true
 }
 
-// everywhere reports whether each word is found in some field. Neighbouring words of digits are one telephone number.
+// everywhere reports whether each word is found in some field. Adjacent words of digits are one telephone number.
 func everywhere(row *indextest.Row, pieces, of []string, fields []search.Field) bool {
 	var joined []string
 	for i, p := range pieces {
@@ -103,7 +103,7 @@ func values(row *indextest.Row, f search.Field) []string {
 	return slices.DeleteFunc(all, func(v string) bool { return v == "" })
 }
 
-// typed returns the ways in which a text may represent an identifier.
+// typed returns the identifiers that a text may represent.
 func typed(text string) []string {
 	if compact := strings.ReplaceAll(text, " ", ""); strings.Trim(compact, "0123456789") == "" {
 		return []string{text, compact}
@@ -157,7 +157,7 @@ func withAndWithoutCode(d string, keep int) []string {
 	return all
 }
 
-// telephone returns the digits of a text if it has neither letters nor slashes.
+// telephone returns the digits of a text that has neither letters nor slashes.
 func telephone(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsLetter(r) || r == '/' }) {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// multiMatch is a simple search for comparison: one fuzzy query over all fields, filtered by laboratory.
+// multiMatch is a simple search used as a baseline: one fuzzy query over all fields, filtered by laboratory.
 func (i *index) multiMatch(labID int64, text string) ([]relevance.Hit, error) {
 	fields := []string{"full_name.prefix", "full_name_sounds"}
 	for _, f := range search.Fields() {

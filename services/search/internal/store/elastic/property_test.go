@@ -23,7 +23,7 @@ var (
 	someMails  = []string{"rahul@x.in", "rahul.s@x.in", "om@y.in", ""}
 )
 
-// crowd returns patients of two laboratories that share a shard, with equal and similar names and numbers.
+// crowd returns patients of two laboratories that share a shard. Their names and numbers are equal or similar.
 func crowd() rows {
 	r := rand.New(rand.NewPCG(7, 8))
 	pick := func(from []string) string { return from[r.IntN(len(from))] }
@@ -88,7 +88,7 @@ func modelled() []search.Key {
 	return slices.DeleteFunc(search.Keys(), func(k search.Key) bool { return k == search.Duplicate })
 }
 
-// Texts for which index and model once differed.
+// TestTheIndexAgreesWithTheModelOn repeats texts for which index and model once differed.
 func TestTheIndexAgreesWithTheModelOn(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -109,7 +109,7 @@ func TestTheIndexAgreesWithTheModelOn(t *testing.T) {
 	}
 }
 
-// reporter is the part of *testing.T and *rapid.T that the test needs.
+// reporter is implemented by *testing.T and *rapid.T.
 type reporter interface {
 	Errorf(format string, args ...any)
 	Fatal(args ...any)
@@ -136,8 +136,8 @@ func (i *index) agrees(t *testing.T, report reporter, all rows, q search.Query, 
 	}
 }
 
-// powers returns the tiers of the hits as powers of ten. With full effort, it omits hits that only a sound or a typing
-// error may have found.
+// powers returns the tiers of the hits as powers of ten. With full effort, it omits hits that may have been found only
+// by sound or with a typing error.
 func powers(r search.Result, want map[int64]int, effort search.Effort) map[int64]int {
 	found := map[int64]int{}
 	for _, h := range r.Hits {

@@ -11,14 +11,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Metadata that the pipeline writes into the indexes that this version can search.
+// Metadata written by the pipeline into indexes that this version can search.
 const (
 	versionDomain = "user_meta.rev"
 	schema        = userindex.Schema
 	oldSchema     = userindex.OldSchema
 )
 
-// probePatience is the timeout per node. It leaves time to try another node within a probe.
+// probePatience is the timeout per node. It leaves time for another node within a probe.
 const probePatience = 500 * time.Millisecond
 
 // foundIndex is the engine's description of an index.
@@ -33,8 +33,8 @@ type foundIndex struct {
 }
 
 // Ready checks that the index exists, that this version can search it, and that it has the alias for its schema. The
-// node responds from its local state, so that the check works while the cluster elects a master. The error says what to
-// do.
+// node responds from its local state, so that the check succeeds while the cluster elects a master. The error includes
+// advice.
 func (s *Store) Ready(ctx context.Context) error {
 	var indexes map[string]foundIndex
 	err := s.client.Do(

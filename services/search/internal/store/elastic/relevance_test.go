@@ -44,7 +44,7 @@ func TestTheOneWhoIsMeantStandsFirst(t *testing.T) {
 	if ours.MRR < 0.95 || ours.Recall < 0.99 || ours.Alien != 0 {
 		t.Errorf("figures %+v", ours)
 	}
-	var some []relevance.Judgement // a sample, because one fuzzy query over all fields is slow
+	var some []relevance.Judgement // only a sample, because a fuzzy query over all fields is slow
 	for n := 0; n < len(judgements); n += 5 {
 		some = append(some, judgements[n])
 	}
@@ -69,7 +69,7 @@ func (i *index) first(j relevance.Judgement) ([]relevance.Hit, error) {
 	return hits, err
 }
 
-// The figures are minimums. Raise them when the search improves.
+// The thresholds are minimums. Raise them when the search improves.
 func TestTheOneWhomPeopleMeanStandsFirst(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -85,7 +85,8 @@ func TestTheOneWhomPeopleMeanStandsFirst(t *testing.T) {
 	}
 }
 
-// A text that no patient has must not find other patients: at most one of twenty texts may have hits.
+// TestTextsThatNobodyAnswersToFindNobody checks that texts which no patient has do not find other patients: at most one
+// of twenty may have hits.
 func TestTextsThatNobodyAnswersToFindNobody(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -105,7 +106,8 @@ func TestTextsThatNobodyAnswersToFindNobody(t *testing.T) {
 	}
 }
 
-// Names and numbers from public lists, in their usual scripts and forms. The figures are minimums.
+// TestTheOneWhomPublicListsNameStandsFirst searches names and numbers from public lists in their usual scripts and
+// forms. The thresholds are minimums.
 func TestTheOneWhomPublicListsNameStandsFirst(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -121,7 +123,7 @@ func TestTheOneWhomPublicListsNameStandsFirst(t *testing.T) {
 		switch {
 		case r.Total == 0:
 			continue
-		case r.Hits[0].Match < search.Sound: // the text is the beginning of a longer name
+		case r.Hits[0].Match < search.Sound: // the text is a prefix of a longer name
 			begun++
 		default:
 			guessed++

@@ -11,7 +11,7 @@ import (
 
 const maxCount = 10_000 // maximum number of hits that are counted exactly
 
-// reading requests only the card, which the engine returns without reading the whole document.
+// reading requests only the card, which the engine returns without loading the whole document.
 const reading = `,"stored_fields":"_none_","_source":false,"docvalue_fields":["` + userindex.Shown + `"],"query":`
 
 // Initial sizes of request bodies, without and with counts by bucket.
@@ -24,12 +24,12 @@ const (
 type look struct {
 	scope  search.Scope
 	page   search.Query
-	but    []int64 // patients to exclude, because they were found already
+	but    []int64 // patients to exclude, because they have already been found
 	recent *recency
 	old    bool // the index has the older schema
 }
 
-// body returns the request body of a plan. limit is the time that the engine may take.
+// body returns the request body of a plan. limit is the time limit for the engine.
 func body(p *ranking.Plan, l *look, limit time.Duration) []byte {
 	b := append(head(make([]byte, 0, requestSize), l.page.From, l.page.Size, limit), reading...)
 	found := p.Query(l.old)
@@ -46,7 +46,7 @@ func body(p *ranking.Plan, l *look, limit time.Duration) []byte {
 	return append(b, '}')
 }
 
-// counting returns a request body that only counts hits; by bucket if identified is set.
+// counting returns a request body that only counts hits. If identified is set, it counts by bucket.
 func counting(p *ranking.Plan, l *look, limit time.Duration, identified bool) []byte {
 	var buckets []ranking.Filter
 	size := requestSize
@@ -78,9 +78,9 @@ func head(b []byte, from, size int, limit time.Duration) []byte {
 	return append(b, `ms"`...)
 }
 
-// appendVisible appends found, limited to the scope and without the patients in but. The filter is needed in addition
-// to routing, because laboratories share shards, and a document may still have the routing of a laboratory that the
-// patient left.
+// appendVisible appends found, restricted to the scope and without the patients in but. The filter is needed in
+// addition to routing, because laboratories share shards, and a document may still have the routing of a laboratory
+// that the patient left.
 func (l *look) appendVisible(b []byte, found *ranking.Query) []byte {
 	lab := l.scope.Lab.LabID()
 	b = strconv.AppendInt(append(b, `{"bool":{"filter":[{"term":{"`+userindex.VisibleIn+`":"`...), lab, 10)
@@ -103,14 +103,14 @@ func (l *look) appendVisible(b []byte, found *ranking.Query) []byte {
 }
 
 // recency ranks patients with a recent bill higher. The reference time is a full hour, so that the pages of a search
-// agree.
+// are consistent.
 type recency struct {
 	cfg    *Config
 	origin time.Time
 }
 
-// append appends the query inner with its score multiplied by a factor for the age of the last bill. A patient without
-// a bill ranks as one whose last bill is old.
+// append appends the query written by inner, with its score multiplied by a factor for the age of the last bill. A
+// patient without bills is ranked like one whose last bill is old.
 func (r *recency) append(b []byte, inner func([]byte) []byte) []byte {
 	const field = `{"exists":{"field":"last_bill_time"}}`
 	b = inner(append(b, `{"function_score":{"query":`...))

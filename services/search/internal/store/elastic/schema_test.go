@@ -13,13 +13,13 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// stopwatch is a clock that the test advances.
+// stopwatch is a clock advanced by the test.
 type stopwatch struct{ passed atomic.Int64 }
 
 func (w *stopwatch) Now() time.Time { return now.Add(time.Duration(w.passed.Load())) }
 
-// While this version searches, the live index has the previous schema, then the present one and, after a rollback, the
-// previous one again. The results do not change.
+// TestASearchFindsTheSameInBothSchemasAndWhileTheyChange searches while the live index changes from the previous schema
+// to the present one and, by a rollback, back again. The results must not change.
 func TestASearchFindsTheSameInBothSchemasAndWhileTheyChange(t *testing.T) {
 	t.Parallel()
 	i := on(t, indextest.NewOld(t))

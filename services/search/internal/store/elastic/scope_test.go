@@ -10,7 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
-// Laboratories 7 and 8 share one of five shards.
+// TestALaboratorySeesItsOwnPatientsAlone checks that searches find only patients of their laboratory. Laboratories 7
+// and 8 share one of five shards.
 func TestALaboratorySeesItsOwnPatientsAlone(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -197,8 +198,8 @@ func TestADocumentComesBackAsAPersonWithWhatItsCardShowsOfItsLists(t *testing.T)
 	}
 }
 
-// The account of a counter has thousands of bills, of which a card shows the newest hundred. The oldest bill is found
-// as well, in bucket Bill.
+// TestAnOldBillOfALongAccountIsFoundAsABill: a counter's account has thousands of bills, and a card has only the newest
+// hundred. The oldest bill must be found too, in bucket Bill.
 func TestAnOldBillOfALongAccountIsFoundAsABill(t *testing.T) {
 	t.Parallel()
 	i := open(t)

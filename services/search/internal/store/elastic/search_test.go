@@ -28,7 +28,7 @@ func phones(numbers ...string) rows {
 	return all
 }
 
-// expectation is a text, optionally after a key and a colon, with the patients that it finds, in order.
+// expectation is a text, optionally with a key and a colon before it, and the expected patients in order.
 type expectation struct {
 	text string
 	want []int64

@@ -16,8 +16,8 @@ import (
 
 const (
 	retryAfter = 2 * time.Second
-	// patience is the timeout per node, after which another node is tried. It is longer than nearly all searches, and
-	// short enough for a second and a third node within the timeout of a search.
+	// patience is the timeout per node, after which another node is tried. It is longer than nearly all searches, but
+	// short enough to try three nodes within the timeout of a search.
 	patience = 1500 * time.Millisecond
 )
 
@@ -29,7 +29,7 @@ var (
 	errCanceled = apperr.New(apperr.Canceled, "CANCELED", "the search was given up by its caller")
 )
 
-// send sends a search to the one shard that holds the laboratory, unless the circuit breaker rejects it.
+// send sends a search to the shard of the laboratory, unless the circuit breaker rejects it.
 func (s *Store) send(ctx context.Context, scope search.Scope, index string, body []byte) (answer, error) {
 	if err := s.breaker.admit(); err != nil {
 		return answer{}, err
@@ -47,7 +47,7 @@ func (s *Store) send(ctx context.Context, scope search.Scope, index string, body
 	return found, err
 }
 
-// fault converts the error of a failed call for the caller. The cause is for the log.
+// fault converts the error of a failed call for the caller, and logs the cause.
 func (s *Store) fault(ctx context.Context, err error) error {
 	var refused *elastic.Error
 	switch {

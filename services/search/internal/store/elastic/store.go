@@ -21,7 +21,7 @@ type Store struct {
 	clock   clock.Clock
 	compile ranking.Compiler
 	breaker breaker
-	old     atomic.Int64 // until when the live index is assumed to have the older schema; Unix nanoseconds
+	old     atomic.Int64 // the live index is assumed to have the older schema until then; Unix nanoseconds
 }
 
 // New returns a store over client, which the caller closes.
@@ -35,10 +35,10 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 	}
 }
 
-// Search returns the hits of q within scope. If it finds fewer than ten and effort permits, a second request finds
-// names that sound alike or have typing errors, ranked below the first hits. If there are no hits at all, a third one
-// finds names with two errors. A text that rarely has ten hits is searched in the first two ways at once. The page does
-// not affect these decisions. If a further request fails, the first hits are returned as a partial result. Errors:
+// Search returns the hits of q within scope. If there are fewer than ten and effort permits, a second request finds
+// names that sound alike or have typing errors, ranked below the first hits. If there are no hits, a third one finds
+// names with two errors. For a text that rarely has ten hits, the first two requests are combined. These decisions do
+// not depend on the page. If a further request fails, the first hits are returned as a partial result. Errors:
 // Unavailable if the index is down, overloaded or missing, DeadlineExceeded if it is too slow, Canceled. They contain
 // neither the text nor the engine's message about it.
 func (s *Store) Search(
@@ -77,8 +77,8 @@ func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search
 		p := s.compile.Duplicates(*q)
 		return s.run(ctx, &p, l)
 	}
-	// Only the first page can be searched in both ways at once. On later pages it is unknown how many hits of the first
-	// plan come before them.
+	// Only the first page can be searched with a combined request. On later pages the number of preceding hits of the
+	// first plan is unknown.
 	if q.From == 0 && q.After == nil && ranking.IsSeldom(q.Text) {
 		if second, ok := s.compile.Second(ranking.Plan{}, q.Text, q.Fields, effort); ok {
 			return s.combined(ctx, s.compile.First(q.Text, q.Fields, effort), second, l)
@@ -87,7 +87,7 @@ func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search
 	return s.inTurn(ctx, l, effort)
 }
 
-// inTurn runs the plans one after the other. It runs a further one only if the previous one found few.
+// inTurn runs the plans one after the other. Each further plan runs only if the previous one found few patients.
 func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (search.Result, error) {
 	first := s.compile.First(l.page.Text, l.page.Fields, effort)
 	result, err := s.run(ctx, &first, l)
@@ -97,9 +97,9 @@ func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (sear
 	return s.further(ctx, first, l, effort, result)
 }
 
-// lenient finds patients that match most of the text. It does so if no patient was found, or if the text says more than
-// the earlier plans compare and is not an identifier as a whole. Its hits rank below those of the earlier plans. If it
-// fails, the earlier hits are a partial result.
+// lenient finds patients that match most of the text. It runs if no patient was found, or if the text contains more
+// than the earlier plans compare and does not equal an identifier. Its hits rank below those of the earlier plans. If
+// it fails, the earlier hits are returned as a partial result.
 func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (search.Result, error) {
 	q := &l.page
 	p, more, ok := s.compile.Last(q.Text, q.Fields)
@@ -118,7 +118,7 @@ func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (sear
 	return result, err
 }
 
-// isWhole reports whether the best hit, on the first page, has an identifier that equals the text.
+// isWhole reports whether the best hit on the first page has an identifier that equals the text.
 func (s *Store) isWhole(ctx context.Context, l *look, hits []search.Hit) bool {
 	if l.page.From > 0 || l.page.After != nil {
 		top, p := *l, s.compile.First(l.page.Text, l.page.Fields, search.Least)
@@ -132,7 +132,7 @@ func (s *Store) isWhole(ctx context.Context, l *look, hits []search.Hit) bool {
 	return len(hits) > 0 && ranking.IsWhole(hits[0].Score)
 }
 
-// origin returns the reference time of recency: for all pages the time of the first page's request.
+// origin returns the reference time for recency: the time of the request for the first page, on all pages.
 func (s *Store) origin(q search.Query) time.Time {
 	if q.After != nil {
 		return q.After.Origin
@@ -140,14 +140,14 @@ func (s *Store) origin(q search.Query) time.Time {
 	return s.clock.Now().Truncate(time.Hour)
 }
 
-// enough is the number of hits of a first request that makes a second one unnecessary.
+// enough is the number of hits from which on no second request is sent.
 const enough = 10
 
-// further finds names similar to the text, ranked below the hits of the first request.
+// further finds names similar to the text. They are ranked below the hits of the first request.
 func (s *Store) further(
 	ctx context.Context, first ranking.Plan, l *look, effort search.Effort, result search.Result,
 ) (search.Result, error) {
-	all := result.Total == int64(len(result.Hits)) // the page has all hits, so the second request can exclude them
+	all := result.Total == int64(len(result.Hits)) // the page has all hits, so that the second request can exclude them
 	if all {
 		first = ranking.Plan{}
 	}
@@ -169,7 +169,7 @@ func (s *Store) further(
 		again.Hits, again.Total = append(result.Hits, again.Hits...), result.Total+again.Total
 		fallthrough
 	case err == nil:
-		again.ByBucket = withRest(result.ByBucket, again.Total) // similar names add hits to search.Patient only
+		again.ByBucket = withRest(result.ByBucket, again.Total) // similar names only add hits to search.Patient
 		return again, nil
 	case len(result.Hits) > 0 && !errors.Is(err, errCanceled):
 		result.Partial = true
@@ -178,7 +178,7 @@ func (s *Store) further(
 	return again, err
 }
 
-// furthest finds names with two errors if nothing was found. It is the most expensive search.
+// furthest finds names with two errors if nothing was found before. It is the most expensive search.
 func (s *Store) furthest(
 	ctx context.Context, l *look, effort search.Effort, none search.Result,
 ) (search.Result, error) {
@@ -199,7 +199,7 @@ func usersOf(hits []search.Hit) []int64 {
 	return users
 }
 
-// run searches and counts the hits by bucket. If counting fails, the result is partial.
+// run searches and counts the hits by bucket. If the count fails, the result is partial.
 func (s *Store) run(ctx context.Context, p *ranking.Plan, l *look) (search.Result, error) {
 	result, err := s.search(ctx, p, l)
 	if err != nil {
@@ -214,7 +214,7 @@ func (s *Store) run(ctx context.Context, p *ranking.Plan, l *look) (search.Resul
 	return result, nil
 }
 
-// search sends a plan and returns its hits. An empty plan has none and is not sent.
+// search sends a plan and returns its hits. An empty plan is not sent.
 func (s *Store) search(ctx context.Context, p *ranking.Plan, l *look) (search.Result, error) {
 	if p.Empty() {
 		return search.Result{}, nil
@@ -229,9 +229,9 @@ func (s *Store) search(ctx context.Context, p *ranking.Plan, l *look) (search.Re
 // oldFor is how long the store assumes that the live index has the older schema.
 const oldFor = 5 * time.Second
 
-// ask sends a request body for the schema of the live index, to an alias that only a live index of that schema has: the
-// schemas store terms in different fields. If there is no such alias, it tries the other schema. Aliases are switched
-// at once, so if both are missing, the switch was between the two requests, and the third one succeeds.
+// ask sends a request body for the schema of the live index. Schemas store terms in different fields, so it uses an
+// alias that only a live index of that schema has. If there is no such alias, the other schema is tried. Aliases are
+// switched at once: if both are missing, the switch took place between the two requests, and a third one succeeds.
 func (s *Store) ask(ctx context.Context, l *look, request func(*look) []byte) (found answer, err error) {
 	now := s.clock.Now()
 	to := *l
@@ -260,8 +260,8 @@ func (s *Store) remember(old bool, now time.Time) {
 	s.old.Store(until)
 }
 
-// engineTime returns how long the engine may take: 90 % of the remaining time, which leaves time to read its response.
+// engineTime returns the time limit for the engine: 90 % of the remaining time, which leaves time to read the response.
 func engineTime(ctx context.Context) time.Duration {
-	deadline, _ := ctx.Deadline() // searchBy sets a deadline
+	deadline, _ := ctx.Deadline() // set by searchBy
 	return time.Until(deadline) * 9 / 10
 }

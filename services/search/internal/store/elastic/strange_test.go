@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/indextest"
 )
 
-// strange returns patients whose names and numbers contain more than letters, digits and blanks.
+// strange returns patients whose names and numbers contain other characters than letters, digits and blanks.
 func strange() rows {
 	names := []string{"José Ângela", "Müller-Lüdenscheid", "Strauß", "O'Brien", "D’Souza Maria", "Dsouza Maria", "S.P. Muthu", "S P Muthu", "K.J.", "王小明", "राहुल शर्मा", "தாமரை செல்வி", "Łukasz Ørsted",
 		"Mohammed Yusuf", "Md. Yusuf", "Ramesh_Kumar", "1,5 Litre", "Sri: Ram", "B/O Sunita", "Jose\u0301", "ﬁne", "ÆON", "İbrahim", "Shrama Rahool", "Anne-Marie d'Arc", "x_y", "  Two  Spaces ", "Ａｂｃ"}

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// A search engine that has just started compiles its code only after running it often, so its first searches are
-// several times slower than those an hour later.
+// A search engine compiles code only after running it often, so the first searches after its start are several times
+// slower than later ones.
 const (
 	warmTime     = 5 * time.Second
 	warmSearches = 3000
@@ -57,7 +57,7 @@ func (s *Store) warmOnce(ctx context.Context, lab int64, text string) {
 	if err != nil {
 		return
 	}
-	_, _ = s.Search(ctx, search.Scope{Lab: scope}, q, search.Full) // only the work of the engine matters
+	_, _ = s.Search(ctx, search.Scope{Lab: scope}, q, search.Full) // the result is irrelevant
 }
 
 // largest returns the laboratories with the most patients, or none if the request fails.

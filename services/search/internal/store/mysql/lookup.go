@@ -19,8 +19,8 @@ var (
 	_ login.Reader  = (*Store)(nil)
 )
 
-// byNumber keeps the server from reading a whole table by id, newest first, until it has found enough rows. That would
-// take long if a login may see none of the rows with a common number.
+// byNumber keeps the server from scanning a whole table by id, newest first, for rows with the number. That scan is
+// slow if a login may see none of the rows with a common number.
 const byNumber = " IGNORE INDEX FOR ORDER BY (PRIMARY)"
 
 // Queries for the columns of lookup.Named: kind, number, patient, bill, report.
@@ -37,11 +37,11 @@ const (
 	formNamed   = "SELECT 'report', r.lrfId" + ofReport
 )
 
-// maxBillReports is the maximum number of reports read of a bill.
+// maxBillReports is the maximum number of reports read per bill.
 const maxBillReports = 200
 
-// ofReportOrBill returns the condition of reports that belong to an affiliation. Reports have an organization; the
-// other affiliations are in their bill only.
+// ofReportOrBill returns the condition for reports of an affiliation. Reports have an organization; the other
+// affiliations are only in their bill.
 func ofReportOrBill(column string) string {
 	if column == "orgId_id" {
 		return "(b.orgId_id = ? OR r.orgId_id = ?)"
@@ -49,8 +49,8 @@ func ofReportOrBill(column string) string {
 	return sight.OfBill(column)
 }
 
-// ofPatient returns the condition of patients that belong to an affiliation, by the registration or any bill. Doctors
-// are in bills only.
+// ofPatient returns the condition for patients of an affiliation, by the registration or any bill. Doctors are only in
+// bills.
 func ofPatient(column string) string {
 	billed := "EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id AND " + sight.OfBill(column) + ")"
 	if column == "docId_id" {
@@ -59,7 +59,7 @@ func ofPatient(column string) string {
 	return "(u." + column + " = ? OR " + billed + ")"
 }
 
-// union is a query of several parts. Each has its own limit, so that none hides rows of another.
+// union is a query of several parts. Each has its own limit, so that no part displaces rows of another.
 type union struct {
 	sees  lookup.Sight
 	parts []string
@@ -93,7 +93,7 @@ func (s *Store) named(ctx context.Context, q *union) ([]lookup.Named, error) {
 	return rows, mysqldb.Wrap("look up number", err)
 }
 
-// Named finds the number in every column that has a database index.
+// Named searches for the number in all columns that have a database index.
 func (s *Store) Named(ctx context.Context, sees lookup.Sight, n lookup.Number) ([]lookup.Named, error) {
 	marks, texts := mysqldb.In(n.Texts)
 	q := &union{sees: sees}
@@ -107,7 +107,7 @@ func (s *Store) Named(ctx context.Context, sees lookup.Sight, n lookup.Number) (
 	return s.named(ctx, q)
 }
 
-// OfPatients finds the number in the columns without a database index, among the reports of the patients.
+// OfPatients searches for the number in the columns without a database index, among the reports of the patients.
 func (s *Store) OfPatients(
 	ctx context.Context, sees lookup.Sight, userIDs []int64, n lookup.Number,
 ) ([]lookup.Named, error) {
@@ -120,7 +120,7 @@ func (s *Store) OfPatients(
 	return s.named(ctx, q)
 }
 
-// ByID returns the bill or the report with an id.
+// ByID returns the bill or the report with the id.
 func (s *Store) ByID(ctx context.Context, sees lookup.Sight, kind lookup.Kind, id int64) ([]lookup.Named, error) {
 	q := &union{sees: sees}
 	if kind == lookup.Report {
@@ -131,7 +131,6 @@ func (s *Store) ByID(ctx context.Context, sees lookup.Sight, kind lookup.Kind, i
 	return s.named(ctx, q)
 }
 
-// Bills returns bills by id.
 func (s *Store) Bills(ctx context.Context, sees lookup.Sight, ids []int64) ([]lookup.BillRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -151,7 +150,7 @@ const reportRows = "(SELECT r.id, r.billId_id, r.userDetailsId_id, r.reportID_id
 	" IF(r.sampleId = '', r.manualSampleId, r.sampleId), IFNULL(t.cell_counter_enabled, 0) FROM labReportRelation r" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ? AND r.dismissed = 0 AND "
 
-// Reports returns the reports of bills, each bill with its own limit, and the reports with these ids.
+// Reports returns the reports of bills, with a limit per bill, and the reports with the given ids.
 func (s *Store) Reports(
 	ctx context.Context, sees lookup.Sight, billIDs, ids []int64,
 ) ([]lookup.ReportRow, error) {

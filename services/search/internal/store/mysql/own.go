@@ -19,9 +19,9 @@ const (
 		" WHERE r.labId_id = ? AND r.userDetailsId_id IN ("
 )
 
-// Own removes from patients the numbers of bills and reports that the login does not see.
+// Own removes from patients the numbers of bills and reports that the login may not see.
 func (s *Store) Own(ctx context.Context, sees sight.Sight, patients []*search.Person) error {
-	own := map[int64]*search.Person{} // the numbers that remain, by patient
+	own := map[int64]*search.Person{} // the numbers to keep, by patient
 	for _, p := range patients {
 		own[p.UserID] = &search.Person{}
 	}
@@ -61,12 +61,12 @@ func (s *Store) Own(ctx context.Context, sees sight.Sight, patients []*search.Pe
 		p.OrderNumbers = both(p.OrderNumbers, o.OrderNumbers)
 		p.LabReportIDs, p.SampleIDs = both(p.LabReportIDs, o.LabReportIDs), both(p.SampleIDs, o.SampleIDs)
 		p.ManualSampleIDs, p.LrfIDs = both(p.ManualSampleIDs, o.ManualSampleIDs), both(p.LrfIDs, o.LrfIDs)
-		p.LastBillTime = nil // of any bill
+		p.LastBillTime = nil // may be that of a bill that the login may not see
 	}
 	return nil
 }
 
-// both returns the members of list that own has too.
+// both returns the members of list that are in own too.
 func both[T comparable](list, own []T) []T {
 	return slices.DeleteFunc(list, func(v T) bool { return !slices.Contains(own, v) })
 }

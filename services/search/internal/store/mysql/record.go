@@ -10,17 +10,17 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/detail"
 )
 
-// The patient is read from the platform's own row, which is always current. Lists and affiliations beyond the
-// registration are read from the projection, which change capture keeps. Only columns that user_meta has had since its
-// first migration are read. The server computes times, and dates are read as text, because old rows have invalid dates,
-// which the driver rejects.
+// The patient is read from the platform's own row, which is always current. Lists, and affiliations not in the
+// registration, are read from the projection written by change capture. Only columns of user_meta's first migration are
+// read. The server converts times, and dates are read as text, because the driver rejects the invalid dates in old
+// rows.
 const (
 	personColumns = "u.id, u.labId_id, u.branchId, u.orgId_id, u.ccId_id, u.labPatientId, u.designation, u.firstName, u.middleName, u.lastName," +
 		" u.fullName, u.contact, u.alternateContact, u.email, u.gender, CAST(u.dateOfBirth AS CHAR), u.age, u.passportNo," +
 		" u.nationalIdentityNumber, COALESCE(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', u.updatedOn), 0)"
 	listColumns = ", m.order_numbers, m.bill_ids, m.lab_bill_ids, m.lab_report_ids, m.sample_ids, m.manual_sample_ids, m.lrf_ids," +
 		" m.branch_ids, m.org_ids, m.cc_ids, m.last_bill_time, COALESCE(m.updated_at, 0)"
-	// A projection row of another laboratory or of a deleted patient is outdated and is not used.
+	// A projection of another laboratory or of a deleted patient is outdated and not used.
 	joined = " FROM userDetails u LEFT JOIN user_meta m ON m.user_id = u.id AND m.lab_id = u.labId_id AND m.is_deleted = 0"
 	alone  = " FROM userDetails u"
 	one    = " WHERE u.id = ? AND u.labId_id = ? AND u.isDeleted = 0"
@@ -34,7 +34,7 @@ func (s *Store) IsReferredBy(
 	return referred, mysqldb.Wrap("read bills of patient", err)
 }
 
-// Record returns the patient. If change capture has not created the projection yet, its lists are empty.
+// Record returns the patient. If change capture has not created the projection yet, the lists are empty.
 func (s *Store) Record(ctx context.Context, lab authn.LabScope, userID int64) (detail.Record, error) {
 	var r row
 	err := s.db.QueryRowContext(ctx, "SELECT "+personColumns+listColumns+joined+one, userID, lab.LabID()).

@@ -11,14 +11,14 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// row is a patient as the tables store it.
+// row is a patient as stored in the tables.
 type row struct {
 	detail.Record
 
 	designation, first, middle, last string
 	birth                            sql.NullString
-	updatedMicros                    int64 // of the row in userDetails
-	projectedMillis                  int64 // of the row in user_meta
+	updatedMicros                    int64 // update time of the row in userDetails
+	projectedMillis                  int64 // update time of the row in user_meta
 }
 
 // person returns the scan targets of personColumns.
@@ -50,7 +50,7 @@ func (r *row) lists() []any {
 	}
 }
 
-// record converts the row. The affiliations of the registration count even if they are not projected yet.
+// record converts the row. The affiliations of the registration are included even if they are not projected yet.
 func (r *row) record() detail.Record {
 	p := &r.Person
 	p.FullName = name(p.FullName, r.designation, r.first, r.middle, r.last)
@@ -71,7 +71,7 @@ func with(own *int64, others []int64) []int64 {
 	return append(others, *own)
 }
 
-// name returns the full name in one line, or its parts if there is no full name. Change capture does the same for the
+// name returns the full name on one line. If there is none, it joins its parts. Change capture does the same for the
 // index.
 func name(full string, parts ...string) string {
 	if words := strings.Fields(full); len(words) > 0 {
@@ -83,7 +83,7 @@ func name(full string, parts ...string) string {
 // list scans a JSON array. NULL leaves the slice unchanged.
 type list[T int64 | string] struct{ to *[]T }
 
-// Scan decodes a JSON list; NULL leaves the list as it is.
+// Scan decodes a JSON list. NULL leaves the list unchanged.
 func (l list[T]) Scan(v any) error {
 	var raw []byte
 	switch v := v.(type) {
@@ -100,7 +100,7 @@ func (l list[T]) Scan(v any) error {
 	return nil
 }
 
-// withoutValue replaces errors of Scan, which quote values of the row. Errors of the driver quote none.
+// withoutValue replaces errors of Scan, which quote values of the row. Other errors of the driver do not.
 func withoutValue(err error) error {
 	if strings.HasPrefix(err.Error(), "sql: Scan error") {
 		return errors.New(

@@ -1,5 +1,5 @@
 // Package mysql reads the tables for the search: one patient from userDetails and user_meta, the rows with a number,
-// and the progress of change capture. It writes nothing.
+// and the progress of change capture. It only reads.
 package mysql
 
 import (
@@ -17,10 +17,10 @@ type Store struct{ db *sql.DB }
 
 var _ detail.Reader = (*Store)(nil)
 
-// New returns a store over db, which the caller closes.
+// New returns a store. The caller closes db.
 func New(db *sql.DB) *Store { return &Store{db: db} }
 
-// CompleteTo returns the time up to which every change can be found, as stored by change capture; zero if unknown.
+// CompleteTo returns the time up to which all changes can be found, as stored by change capture; zero if unknown.
 func (s *Store) CompleteTo(ctx context.Context) (time.Time, error) {
 	var millis int64
 	err := s.db.QueryRowContext(ctx, "SELECT complete_at FROM cdc_freshness WHERE id = 1").Scan(&millis)

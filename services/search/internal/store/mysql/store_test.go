@@ -60,7 +60,7 @@ func lab(t *testing.T, id int64) authn.LabScope {
 }
 
 const (
-	// withoutPerson restores the schema of user_meta during the migration of change capture.
+	// withoutPerson restores the schema that user_meta has during the migration of change capture.
 	withoutPerson = "ALTER TABLE user_meta DROP COLUMN full_name, DROP COLUMN contact, DROP COLUMN alternate_contact, DROP COLUMN email," +
 		" DROP COLUMN gender, DROP COLUMN date_of_birth, DROP COLUMN age, DROP COLUMN passport_no, DROP COLUMN national_identity_number"
 	aPatient = "INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, fullName, contact, alternateContact, email, gender, dateOfBirth, age," +
@@ -132,7 +132,7 @@ func TestAPatientWhoIsNotOfTheLaboratoryOrDeletedIsNotThere(t *testing.T) {
 	store, db := setup(t, true)
 	run(t, db, aPatient, itsProjection,
 		"INSERT INTO userDetails (id, labId_id, isDeleted) VALUES (502, 12, 1)",
-		// The patient is projected in laboratory 12 but registered in 13. The registration counts.
+		// The patient is projected in laboratory 12 but registered in 13. The registration has precedence.
 		"INSERT INTO userDetails (id, labId_id) VALUES (503, 13)",
 		"INSERT INTO user_meta (user_id, lab_id) VALUES (503, 12), (504, 12)")
 	for name, c := range map[string]struct{ lab, user int64 }{
@@ -220,7 +220,7 @@ func TestTheMomentBeforeWhichAllIsSearchable(t *testing.T) {
 		want      time.Time
 	}{
 		{"DELETE FROM cdc_freshness", time.Time{}},
-		{"INSERT INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, 0, 1790000000123, 1790000000999)", time.Time{}}, // the first heartbeat is still under way
+		{"INSERT INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, 0, 1790000000123, 1790000000999)", time.Time{}}, // the first heartbeat has not arrived yet
 		{"UPDATE cdc_freshness SET complete_at = 1790000000123, candidate_at = 0", time.UnixMilli(1790000000123).UTC()},
 	} {
 		run(t, db, step.statement)
@@ -284,7 +284,8 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestALoginFromOutsideSeesTheNumbersOfItsOwnBills has a patient with a bill of two organizations and doctors each.
+// TestALoginFromOutsideSeesTheNumbersOfItsOwnBills checks which numbers of a patient organizations and doctors see if
+// the patient has a bill of each of two.
 func TestALoginFromOutsideSeesTheNumbersOfItsOwnBills(t *testing.T) {
 	t.Parallel()
 	store, db := setup(t, true)

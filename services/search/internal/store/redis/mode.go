@@ -9,19 +9,19 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ModeKey is the key whose value, normal, degraded or emergency, operators set.
+// ModeKey is the key whose value operators set to normal, degraded or emergency.
 const ModeKey = "search:rate_limit_mode"
 
-// maxModeBytes is how many bytes of the value are read. Longer values are no mode.
+// maxModeBytes is how many bytes of the value are read. A longer value is not a valid mode.
 const maxModeBytes = 32
 
 // Modes reads the mode of the rate limit.
 type Modes struct{ client redis.UniversalClient }
 
-// NewModes returns a reader over client, which the caller closes.
+// NewModes returns a reader. The caller closes client.
 func NewModes(client redis.UniversalClient) *Modes { return &Modes{client: client} }
 
-// Mode returns the value of the key, "" if there is none.
+// Mode returns the value of the key, or "" if there is none.
 func (m *Modes) Mode(ctx context.Context) (string, error) {
 	text, err := m.client.GetRange(ctx, ModeKey, 0, maxModeBytes).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {

@@ -1,4 +1,4 @@
-// Package mailboxpage serves the page that shows the messages of the mailbox of development.
+// Package mailboxpage serves the page that shows the messages in the development mailbox.
 package mailboxpage
 
 import (
@@ -15,8 +15,8 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Handler serves the page at /outbox/ and its JSON API: GET and DELETE /outbox/messages. A browser's request
-// from another site is refused.
+// Handler serves the page at /outbox/ and its JSON API: GET and DELETE /outbox/messages. Cross-site requests of
+// browsers are rejected.
 func Handler(store *mailbox.Store, log *slog.Logger) http.Handler {
 	files, _ := fs.Sub(pageFiles, "page") // cannot fail: the folder is embedded
 	mux := http.NewServeMux()
@@ -37,7 +37,7 @@ func Handler(store *mailbox.Store, log *slog.Logger) http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	return httpserver.LocalHost(httpserver.Page("'self' 'unsafe-inline'", mux)) // HTML of mails is in a frame without scripts
+	return httpserver.LocalHost(httpserver.Page("'self' 'unsafe-inline'", mux)) // mails are shown without scripts
 }
 
 func unavailable(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {

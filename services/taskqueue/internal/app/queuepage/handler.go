@@ -33,9 +33,8 @@ type server struct {
 	log   *slog.Logger
 }
 
-// Handler serves the page and its JSON API under Path. The files hold no secret. Each call of the API needs a token;
-// during a rotation there are several. An empty token allows every call. A browser's request from another site is
-// refused.
+// Handler serves the page and its JSON API under Path. The files contain no secrets. Each API call needs a token;
+// during a rotation, several are valid. An empty token allows all calls. Cross-site requests of browsers are rejected.
 func Handler(o *operate.Operator, token config.Secret, log *slog.Logger) http.Handler {
 	files, _ := fs.Sub(pageFiles, "page") // cannot fail: the folder is embedded
 	s := &server{Operator: o, token: token, log: log}
@@ -72,7 +71,7 @@ func (s *server) search(r *http.Request) (any, error) {
 	return s.Search(r.Context(), x)
 }
 
-// change returns how many jobs were changed and how many were left.
+// change performs a change and returns how many jobs were changed and how many were not.
 func (s *server) change(ctx context.Context, x operate.Order) (map[string]int, error) {
 	c, err := s.Change(ctx, x)
 	return map[string]int{"done": len(c.Done), "left": len(c.Others)}, err
@@ -93,8 +92,7 @@ func ordered[T any](do func(context.Context, operate.Order) (T, error)) func(*ht
 	}
 }
 
-// guard requires a token. It compares digests, so that the time of a comparison reveals neither the token's text nor
-// its length.
+// guard requires a token. It compares digests, so that the comparison time reveals neither the token nor its length.
 func (s *server) guard(next http.Handler) http.Handler {
 	var tokens [][sha256.Size]byte
 	for _, token := range s.token.Keys() {

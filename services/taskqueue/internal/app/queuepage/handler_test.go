@@ -26,7 +26,7 @@ import (
 
 const token = "a-token-for-the-tests-of-the-page"
 
-// site is the page on the in-memory engine, with its log.
+// site is the page over the in-memory engine, with its log.
 type site struct {
 	*httptest.Server
 	t   *testing.T

@@ -1,6 +1,7 @@
-// Package circuit is the circuit breaker of receivers and providers: it pauses deliveries to a destination after
-// repeated failures, or when the destination asks for a pause; then one delivery tries whether it has recovered. The
-// pauses are in Redis and hold for all processes, each of which reads them once a second.
+// Package circuit is the circuit breaker for receivers and providers. It pauses deliveries to a destination after
+// repeated failures, or when the destination requests a pause. After the pause, one delivery tests whether the
+// destination has recovered. Pauses are stored in Redis and apply to all processes, each of which reads them once a
+// second.
 package circuit
 
 import (
@@ -13,12 +14,12 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Open is the first pause of a destination; while it keeps failing, the pauses grow.
+// Open is the first pause of a destination. Pauses grow while it keeps failing.
 const Open = 30 * time.Second
 
 const (
-	longestAsked = 15 * time.Minute // longest pause that a destination may ask for
-	maxCounted   = 4096             // destinations whose failures are counted; beyond that all counts restart
+	longestAsked = 15 * time.Minute // maximum pause that a destination may request
+	maxCounted   = 4096             // maximum number of destinations with a failure count; beyond it, all counts restart
 )
 
 // Marks stores the pauses for all processes.
@@ -29,23 +30,23 @@ type Marks interface {
 	FreeHeld(ctx context.Context, to job.Destination) error
 }
 
-// Verdict is the conclusion from one attempt about its destination.
+// Verdict is what one attempt shows about its destination.
 type Verdict struct {
-	Ill, Well bool          // neither: no conclusion
-	Asked     time.Duration // pause that the destination asked for; 0: none
+	Ill, Well bool          // whether it failed or works; both false: no conclusion
+	Asked     time.Duration // pause requested by the destination; 0: none
 }
 
-// Circuits holds the paused destinations. Safe for concurrent use. While Redis does not respond, it uses what this
-// process observed.
+// Circuits holds the paused destinations. It is safe for concurrent use. While Redis does not respond, it uses the
+// results of this process.
 type Circuits struct {
 	marks Marks
 
 	mu       sync.Mutex // guards the fields below
 	failures map[job.Destination]int
-	until    map[job.Destination]time.Time // when a delivery may try a paused destination
+	until    map[job.Destination]time.Time // when a delivery may test a paused destination
 }
 
-// New returns circuits without pauses; RunOnce reads the pauses of all processes.
+// New returns circuits without pauses. RunOnce reads the pauses of all processes.
 func New(marks Marks) *Circuits {
 	return &Circuits{marks: marks, failures: map[job.Destination]int{}, until: map[job.Destination]time.Time{}}
 }
@@ -66,11 +67,11 @@ func (c *Circuits) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Wait pauses a destination for d, or ends its pause when d is 0, independently of deliveries. Errors of Redis are
-// ignored: callers repeat the call.
+// Wait pauses a destination for d, or ends its pause if d is 0, regardless of deliveries. Redis errors are ignored;
+// callers repeat the call.
 func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration) {
 	if d > 0 {
-		_ = c.marks.Hold(ctx, to, d) // the caller repeats it
+		_ = c.marks.Hold(ctx, to, d) // callers repeat the call
 		return
 	}
 	_ = c.marks.FreeHeld(ctx, to)
@@ -84,8 +85,9 @@ func (c *Circuits) Holds(to job.Destination) bool {
 	return held
 }
 
-// Do calls try and records its verdict, unless the destination is paused: then it returns the rest of the pause, never
-// 0. That many failures in a row pause the destination, and so does a single one when a pause has just ended.
+// Do calls try and records its verdict. If the destination is paused, it does not call try and returns the remaining
+// pause, which is never 0. A destination is paused after failures consecutive failures, or after a single one if a
+// pause has just ended.
 func (c *Circuits) Do(ctx context.Context, to job.Destination, failures int, try func() Verdict) (wait time.Duration) {
 	if wait := c.enter(ctx, to); wait > 0 {
 		return wait
@@ -106,7 +108,7 @@ func (c *Circuits) enter(ctx context.Context, to job.Destination) time.Duration 
 		return max(left, 0)
 	}
 	wait, err := c.marks.TryHeld(ctx, to, Open)
-	if err != nil || wait == 0 { // without Redis each process tries by itself
+	if err != nil || wait == 0 { // without Redis, each process tests by itself
 		return 0
 	}
 	c.mu.Lock()
@@ -123,13 +125,13 @@ func (c *Circuits) set(to job.Destination, d time.Duration) {
 func (c *Circuits) conclude(ctx context.Context, to job.Destination, failures int, v Verdict) {
 	switch hold, free := c.count(to, failures, v); {
 	case hold > 0:
-		_ = c.marks.Hold(ctx, to, hold) // after an error the next failure repeats it
+		_ = c.marks.Hold(ctx, to, hold) // on an error, the next failure repeats the call
 	case free:
-		_ = c.marks.FreeHeld(ctx, to) // after an error the next success repeats it
+		_ = c.marks.FreeHeld(ctx, to) // on an error, the next success repeats the call
 	}
 }
 
-// count records a verdict. It returns for how long all processes pause the destination, or that its pause ends.
+// count records a verdict. It returns how long all processes have to pause the destination, or whether its pause ends.
 func (c *Circuits) count(to job.Destination, failures int, v Verdict) (hold time.Duration, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

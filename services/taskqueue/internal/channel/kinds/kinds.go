@@ -1,4 +1,4 @@
-// Package kinds is the registry of provider kinds by channel: it makes a sender from the settings of a row.
+// Package kinds is the registry of provider kinds by channel. It creates senders from the settings of rows.
 package kinds
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Outbox is the kind that stores messages in the mailbox of a development installation instead of sending them; any
-// channel may use it.
+// Outbox is a kind for any channel. It stores messages in the mailbox of a development installation instead of sending
+// them.
 const Outbox = "outbox"
 
-// maker checks the settings of a real provider and makes its sender.
+// maker checks the settings of a real provider and creates its sender.
 type maker func(settings json.RawMessage, deps provider.Deps) (route.Sender, error)
 
 func makers(c job.Channel) map[string]maker {
@@ -34,7 +34,7 @@ func makers(c job.Channel) map[string]maker {
 	}[c]
 }
 
-// made wraps create so that an error returns a nil interface instead of one that holds a nil pointer.
+// made wraps create to return a nil interface after an error, because an interface with a nil pointer is not nil.
 func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)) maker {
 	return func(settings json.RawMessage, deps provider.Deps) (route.Sender, error) {
 		s, err := create(settings, deps)
@@ -45,8 +45,8 @@ func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)
 	}
 }
 
-// Factory returns a factory of senders. The kind is settings.kind, or else the provider's name. outbox is the sender of
-// the kind Outbox; nil: the kind is refused.
+// Factory returns a factory of senders. The kind is settings.kind or, if that is missing, the provider's name. outbox
+// is the sender of kind Outbox; if it is nil, that kind is rejected.
 func Factory(deps provider.Deps, outbox route.Sender) route.Factory {
 	return func(c job.Channel, name string, settings json.RawMessage) (route.Sender, error) {
 		var s struct {

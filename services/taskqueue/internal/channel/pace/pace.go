@@ -1,5 +1,5 @@
-// Package pace limits the deliveries per second to a destination: a provider whose row has a rate, or a receiver of
-// webhooks. Deliveries above the rate are postponed, which does not count as an attempt.
+// Package pace limits the deliveries per second to a destination: a provider whose row has a rate, or a webhook
+// receiver. Deliveries above the rate are postponed, which does not count as an attempt.
 package pace
 
 import (
@@ -16,20 +16,21 @@ const Reason = "paced"
 
 const (
 	uncountedDelay = 5 * time.Second // delay while the shared counter is unavailable
-	// keptShare is the divisor of a rate for the part that is kept for reserved flows (one-time passwords, urgent notices,
-	// the platform's own calls). Of two to four deliveries in a window one is kept.
+	// keptShare is the divisor of a rate for the part kept for reserved flows (one-time passwords, urgent notices, the
+	// platform's own calls). Of two to four deliveries per window, one is kept.
 	keptShare = 5
 )
 
-// Pacer counts the deliveries of all processes that share its limiter. Safe for concurrent use.
+// Pacer counts the deliveries of all processes that share its limiter. It is safe for concurrent use.
 type Pacer struct{ limiter ratelimit.Limiter }
 
 // New returns a Pacer that counts with limiter.
 func New(limiter ratelimit.Limiter) *Pacer { return &Pacer{limiter: limiter} }
 
-// Pass returns nil when a delivery of flow to the destination key may start now, else a postponement. The job is then
-// parked, and the janitor releases as many as the rate allows, laboratories in turn; jobs of reserved flows try again
-// by themselves. perSecond 0 means no limit; 0.1 means one delivery in ten seconds. A nil Pacer has no limits.
+// Pass returns nil if a delivery of flow to the destination key may start now, otherwise a postponement. A postponed
+// job is parked, and the janitor releases as many as the rate allows, taking laboratories in turn. Jobs of reserved
+// flows are not parked; they retry by themselves. perSecond 0 means no limit, 0.1 one delivery per ten seconds. A nil
+// Pacer has no limits.
 func (p *Pacer) Pass(ctx context.Context, key string, perSecond float64, flow job.Flow) error {
 	if p == nil || perSecond <= 0 {
 		return nil
@@ -45,13 +46,13 @@ func (p *Pacer) Pass(ctx context.Context, key string, perSecond float64, flow jo
 		return job.Postpone(Reason, uncountedDelay).WithCause(err)
 	case decision.Allowed:
 		return nil
-	case flow.Reserved(): // not parked: it takes the next free place before parked jobs
+	case flow.Reserved(): // not parked, to take the next free place before parked jobs
 		return job.Postpone(Reason, decision.RetryAfter)
 	}
 	return job.Postpone(Reason, decision.RetryAfter).For(job.AtRate(perSecond, key))
 }
 
-// windowOf converts a rate to a number of deliveries in a window.
+// windowOf converts a rate to a number of deliveries per window.
 func windowOf(perSecond float64) (limit int, window time.Duration) {
 	if perSecond < 1 {
 		return 1, time.Duration(float64(time.Second) / perSecond)

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// passing counts the deliveries that were allowed, by second.
+// passing counts allowed deliveries by second.
 type passing struct {
 	pacer     *pace.Pacer
 	perSecond float64
@@ -38,7 +38,7 @@ func (p *passing) Handle(ctx context.Context, d worker.Delivery) (job.Result, er
 	return job.Result{Sent: true}, nil
 }
 
-// flood enqueues n deliveries of laboratory 1 and then some of laboratory 2 for one gateway.
+// flood enqueues n deliveries of laboratory 1, then others of laboratory 2, for the same gateway.
 func flood(t *testing.T, n, others int, perSecond float64, d time.Duration) (p *passing, ended, claims int) {
 	t.Helper()
 	p = &passing{pacer: pace.New(ratelimit.NewLocal(clock.System{})), perSecond: perSecond, begun: time.Now(),
@@ -55,8 +55,8 @@ func flood(t *testing.T, n, others int, perSecond float64, d time.Duration) (p *
 	return p, states[job.Finished], claims
 }
 
-// A campaign waits for a gateway that accepts twenty messages a second; messages of another laboratory do not wait
-// behind it.
+// TestADestinationGetsItsRateAndLaboratoriesTakeTurns sends a campaign to a gateway that accepts twenty messages per
+// second. Messages of another laboratory must not wait for the campaign.
 func TestADestinationGetsItsRateAndLaboratoriesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -92,7 +92,8 @@ func TestOneTimePasswordsFindAPlaceBesideACampaign(t *testing.T) {
 	})
 }
 
-// In TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate a campaign uses all that it may of each rate.
+// TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate lets a campaign use all of its share of each rate. An urgent
+// notice must still be sent.
 func TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []float64{2, 3, 4, 5, 20} {

@@ -1,6 +1,6 @@
 // Package progress encodes which parts of a message were sent (push tokens, WhatsApp documents), so that a retry sends
-// only the rest. A handler returns it with its result. The worker stores it with the job, also when the job failed
-// permanently, because an operator may revive it.
+// only the rest. Handlers return the progress with their result. The worker stores it with the job, even if the job
+// failed permanently, because an operator may retry it.
 package progress
 
 import (
@@ -17,7 +17,7 @@ const (
 	Refused byte = 'r' // the provider rejected the part permanently
 )
 
-// Read returns the stored states of n parts; all are Left when none are stored or their number differs.
+// Read returns the stored states of n parts. All are Left if none are stored or their number differs.
 func Read(b *job.Body, n int) []byte {
 	marks := bytes.Repeat([]byte{Left}, n)
 	if len(b.Progress) != n {

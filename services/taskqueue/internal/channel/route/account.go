@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// breakerFailures is the number of failures in a row that pauses a provider.
+// breakerFailures is the number of consecutive failures after which a provider is paused.
 const breakerFailures = 5
 
 // Outcomes returns the values of the outcome label.
 func Outcomes() []string { return append(provider.Outcomes(), "paused") }
 
-// account is a sender with its circuit breaker and its rate limit.
+// account is a sender with its circuit breaker and rate limit.
 type account struct {
 	*Config
 	channel  job.Channel
@@ -31,8 +31,8 @@ type account struct {
 	intend func(d worker.Delivery, ctx context.Context, provider string) error
 }
 
-// judge returns the conclusion from a send about the provider. Errors of the message itself are no failure of the
-// provider. There is no conclusion when the provider was not called, or when the call was cancelled here.
+// judge returns what the result of a send shows about the provider. Errors of the message itself are not failures of
+// the provider. There is no conclusion if the provider was not called, or if the call was cancelled locally.
 func judge(err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {
@@ -48,7 +48,7 @@ func judge(err error) circuit.Verdict {
 	return circuit.Verdict{Ill: true}
 }
 
-// send sends through the provider once, unless the provider is paused or its rate is used up.
+// send makes one send through the provider, unless the provider is paused or its rate limit is reached.
 func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if err := p.Pacer.Pass(ctx, p.channel.String()+":"+p.name, p.rate, d.Body.Flow); err != nil {
 		p.Observer.Attempt(p.channel, p.name, provider.Outcome(err))
@@ -68,7 +68,7 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Resul
 }
 
 // ask calls the provider. A paid send is marked as begun before, and a panic in it makes the outcome unknown. Other
-// panics are handled by the worker.
+// panics are left to the worker.
 func (p *account) ask(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if !p.sender.Paid() {
 		return p.sender.Handle(ctx, d)

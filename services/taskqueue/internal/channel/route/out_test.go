@@ -11,7 +11,9 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// The only row is invalid, and then the database is unavailable, so that no read of the rows extends the pause.
+// TestWhatWaitsForARowIsNotAskedAgainAndAgainWhileTheDatabaseIsAway: the only row is invalid, then the database becomes
+// unavailable, so that the pause is not extended by reads of the rows. Waiting messages must be claimed at most once a
+// minute.
 func TestWhatWaitsForARowIsNotAskedAgainAndAgainWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -20,13 +22,14 @@ func TestWhatWaitsForARowIsNotAskedAgainAndAgainWhileTheDatabaseIsAway(t *testin
 		b.use(t, Row{Channel: "email", Provider: "a"})
 		const minutes = 20
 		_, claims := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(3), minutes*time.Minute)
-		if claims > messages*(minutes+1) { // at most one claim a minute for each message
+		if claims > messages*(minutes+1) { // at most one claim per message and minute
 			t.Errorf("%d claims of %d messages in %d minutes", claims, messages, minutes)
 		}
 	})
 }
 
-// A provider recovers from an outage while another row is invalid.
+// TestARowThatIsOutHoldsBackNothingOfTheOthers: a provider recovers from an outage while another row is invalid. All
+// messages must be sent.
 func TestARowThatIsOutHoldsBackNothingOfTheOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,7 +44,7 @@ func TestARowThatIsOutHoldsBackNothingOfTheOthers(t *testing.T) {
 		b.use(t, Row{Channel: "email", Provider: "a"}, Row{Channel: "email", Provider: "out", Position: 1})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		go func() { // reads the rows as the service does
+		go func() { // reads the rows like the service
 			for ctx.Err() == nil {
 				b.set.tell(ctx, b.set.Rows(), b.set.Rows())
 				time.Sleep(15 * time.Second)
@@ -60,7 +63,8 @@ func TestARowThatIsOutHoldsBackNothingOfTheOthers(t *testing.T) {
 	})
 }
 
-// A mail server replies to the complete message after eight minutes.
+// TestAHandlerHasTheTenMinutesOfAMailServer: a mail server replies to the complete message after eight minutes. The
+// handler must still get the reply.
 func TestAHandlerHasTheTenMinutesOfAMailServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

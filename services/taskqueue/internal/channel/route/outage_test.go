@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	outage   = 150 * time.Second // longer than all retries of a task take
+	outage   = 150 * time.Second // longer than all retries of a task
 	messages = 200
 )
 
-// A mail server is down for two and a half minutes. With retries every message arrives; without retries no more fail
-// than were sent to the server during the outage.
+// TestAnOutageOfAProviderFailsNoMessageThatWasNotTried stops a mail server for two and a half minutes. With retries,
+// every message must arrive; without retries, only messages sent during the outage may fail.
 func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	t.Parallel()
 	for _, retry := range []int{0, 3} {
@@ -37,7 +37,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 			ended, claims := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(retry), 20*time.Minute)
 			t.Logf("retry %d: %d requests during the outage; %d finished, %d failed", retry, asked, ended[job.Finished], ended[job.Failed])
 			t.Logf("%.1f claims each", float64(claims)/messages)
-			if claims > 3*messages { // one that learns of the pause, one that is sent, and the trials
+			if claims > 3*messages { // one claim that finds the pause, one for the send, and the test sends
 				t.Errorf("retry %d: %d claims", retry, claims)
 			}
 			maxFailed := 0
@@ -51,7 +51,8 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	}
 }
 
-// A provider never recovers: the callers are informed within the delays of the retries and a quarter of an hour.
+// TestAMessageDoesNotWaitForAProviderWithoutEnd: a provider never recovers. Callers must be informed within the delays
+// of the retries plus a quarter of an hour.
 func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +65,8 @@ func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	})
 }
 
-// A gateway asks for five minutes. No request is made meanwhile, each waiting job is claimed once, and all arrive.
+// TestAProviderThatAsksForTimeGetsItFromAll: a gateway requests a pause of five minutes. No request may be made
+// meanwhile, each waiting job is claimed once, and all messages arrive.
 func TestAProviderThatAsksForTimeGetsItFromAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

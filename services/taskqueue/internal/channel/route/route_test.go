@@ -23,7 +23,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// fake is a sender whose result the test sets; it records its calls.
+// fake is a sender that records its calls. The test sets its result.
 type fake struct {
 	name string
 	paid bool
@@ -59,7 +59,7 @@ func (f *fake) Handle(context.Context, worker.Delivery) (job.Result, error) {
 	return f.say()
 }
 
-// counter is an Observer that counts.
+// counter is an Observer that counts events.
 type counter struct {
 	mu     sync.Mutex
 	counts map[string]int
@@ -81,7 +81,7 @@ func (c *counter) Out(_, name string, out bool) {
 	c.note(fmt.Sprintf("%s out %t", name, out), 1)
 }
 
-// fixture is a Set with a fake sender for each name.
+// fixture is a Set with a fake sender per provider name.
 type fixture struct {
 	queue  *enginetest.Model
 	set    *Set
@@ -281,7 +281,7 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 			t.Errorf("forced and paused: %+v", f)
 		}
 		down = nil
-		time.Sleep(circuit.Open + time.Second) // virtual
+		time.Sleep(circuit.Open + time.Second) // virtual time
 		if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"b", "a"}[1:]) {
 			t.Errorf("not tried again: %v", err)
 		}
@@ -359,7 +359,8 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	}
 }
 
-// An invalid row affects only itself: messages that other rows serve are sent, and the others wait and are not lost.
+// TestAWrongRowIsOutAloneAndItsMessagesWait checks that an invalid row affects only itself: messages served by other
+// rows are sent, and its own messages wait and are not lost.
 func TestAWrongRowIsOutAloneAndItsMessagesWait(t *testing.T) {
 	t.Parallel()
 	b := newFixture(false)
@@ -390,15 +391,15 @@ func TestAWrongRowIsOutAloneAndItsMessagesWait(t *testing.T) {
 	if h, err := b.queue.Holds(t.Context()); err != nil || h.Held[job.Out(job.SMS, "bad")].UntilMs == 0 {
 		t.Errorf("waiting messages are not held: %+v, %v", h, err)
 	}
-	b.broken["bad"] = false // its secret exists now
+	b.broken["bad"] = false // its secret now exists
 	b.use(t, rows...)
 	if err := b.send(t, 1, india); err != nil || b.seen.counts["bad out false"] != 1 {
 		t.Errorf("after the correction: %v, %v", err, b.seen.counts)
 	}
-	if h, err := b.queue.Holds(t.Context()); err != nil || len(h.Held) != 2 { // two rows for channels are still invalid
+	if h, err := b.queue.Holds(t.Context()); err != nil || len(h.Held) != 2 { // rows of two channels are still invalid
 		t.Errorf("held after the correction: %+v, %v", h, err)
 	}
-	b.broken["good"] = true // its secret was removed, while the row is unchanged
+	b.broken["good"] = true // its secret was removed; the row is unchanged
 	b.use(t, Row{Provider: "good", CountryCode: 1})
 	if f := job.AsFailure(b.send(t, 1, `{"contact":2025550123,"countryCode":1}`)); f.Reason != "provider_out" {
 		t.Errorf("without its secret: %+v", f)
@@ -419,8 +420,8 @@ func TestProvidersWhoseSettingsStayKeepTheirState(t *testing.T) {
 	}
 }
 
-// A message whose sub-type no row serves would fail, so it is rejected; a message that a corrected row would serve is
-// accepted and waits.
+// TestTasksAreServedByARowOfTheirSubType checks that a message whose sub-type no row serves is rejected, because it
+// would fail, and that a message that a row serves after its correction is accepted and waits.
 func TestTasksAreServedByARowOfTheirSubType(t *testing.T) {
 	t.Parallel()
 	b := newFixture(false)
@@ -436,7 +437,7 @@ func TestTasksAreServedByARowOfTheirSubType(t *testing.T) {
 		want     Unserved
 	}{
 		{job.Push, 1, NoProvider}, {job.Push, 2, ""}, {job.Push, 3, ProviderOut}, {job.Email, 1, NoProvider},
-		{job.SMS, 1, ""}, // the task may name the provider
+		{job.SMS, 1, ""}, // the task may name its provider
 	} {
 		got := b.set.Unserved(c.channel, c.taskType)
 		if got != c.want || b.set.Serves(c.channel, c.taskType) != (c.want != NoProvider) {

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// unservedDelay is how long messages of a channel without providers wait before the next try.
+	// unservedDelay is how long messages of a channel without providers wait before the next attempt.
 	unservedDelay = time.Minute
-	// unknownDelay is the same delay before the providers were read for the first time. It is short, because the database
-	// may recover any moment.
+	// unknownDelay is the delay before the next attempt while the providers have never been read. It is short, because the
+	// database may recover at any moment.
 	unknownDelay = 2 * time.Second
 )
 
@@ -25,7 +25,7 @@ type router struct {
 }
 
 // Handle sends a message through the providers that serve it, one after the other, until one sends it or no further one
-// may try.
+// may be tried.
 func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	to, err := address(r.channel, d.Body)
 	if err != nil {
@@ -33,16 +33,16 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	known := r.set.known()
 	switch {
-	case known == nil: // the providers were not read since the start
+	case known == nil: // the providers have not been read since the start
 		return job.Result{}, job.Postpone("no_provider", unknownDelay)
-	case len(known[r.channel]) == 0: // the task was accepted when there were providers, or before they were known
+	case len(known[r.channel]) == 0: // the task was accepted while there were providers, or before they were read
 		return job.Result{}, job.Postpone("no_provider", unservedDelay)
 	}
 	list, out := known.choose(r.channel, to)
 	switch {
 	case len(list) == 0 && out != "": // wait until an operator corrects the row
 		wait := job.Out(r.channel, out)
-		r.set.cfg.Circuits.Wait(ctx, wait, holdOut) // repeated here in case no process reads the rows now
+		r.set.cfg.Circuits.Wait(ctx, wait, holdOut) // repeated here in case no process reads the rows at present
 		return job.Result{}, job.Postpone("provider_out", unservedDelay).For(wait)
 	case len(list) == 0:
 		return job.Result{}, unserved(to)
@@ -61,7 +61,7 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 			result, failed = answer, err
 		}
 	}
-	if f := job.AsFailure(failed); asked && f.Postponed { // one was called, another is paused
+	if f := job.AsFailure(failed); asked && f.Postponed { // one provider was called, another is paused
 		failed = job.Retryable(f.Reason, f.Message).After(f.RetryAfter)
 	}
 	if held {
@@ -70,8 +70,8 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	return result, failed
 }
 
-// address reads the parts of a task that the choice of a provider depends on. Only tasks of SMS and WhatsApp have a
-// number and config; members with these names in other tasks have another meaning.
+// address reads the parts of a task on which the choice of a provider depends. Only SMS and WhatsApp tasks have a
+// number and config; in other tasks, members with these names have another meaning.
 func address(c job.Channel, b *job.Body) (target, error) {
 	if c != job.SMS && c != job.WhatsApp {
 		return target{taskType: b.TaskType}, nil
@@ -88,8 +88,8 @@ func address(c job.Channel, b *job.Body) (target, error) {
 }
 
 // unserved returns the failure of a message that no row serves. Push and e-mail messages were accepted while a row
-// served their sub-type, and wait for another one. A phone number may be of a country that no row ever serves, so such
-// a message fails.
+// served their sub-type, and wait for another one. A message to a phone number fails, because no row may ever serve its
+// country.
 func unserved(to target) error {
 	switch {
 	case to.forced != "":
@@ -109,8 +109,8 @@ func movesOn(ctx context.Context, result job.Result, err error) bool {
 	return !f.Permanent || f.Elsewhere
 }
 
-// better reports whether err is to be returned instead of failed: a temporary error before a permanent one, and the one
-// with the shorter delay.
+// better reports whether err should be returned instead of failed: a temporary error has precedence over a permanent
+// one, and a shorter delay over a longer one.
 func better(err, failed error) bool {
 	a, b := job.AsFailure(err), job.AsFailure(failed)
 	if a.Permanent != b.Permanent {

@@ -1,8 +1,8 @@
-// Package route selects among the providers of a channel: which configured ones may send a message, in what order, when
-// the next one is tried, and which ones are paused.
+// Package route selects providers of a channel: which ones may send a message, in what order, when the next one is
+// tried, and which ones are paused.
 //
-// The next provider is tried after retryable failures and after permanent ones caused by the provider; never when the
-// outcome is unknown, and never when the message itself cannot be sent.
+// The next provider is tried after retryable failures and after permanent ones caused by the provider. It is not tried
+// if the outcome is unknown or the message itself cannot be sent.
 package route
 
 import (
@@ -15,32 +15,32 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Row is one row of table tq_provider.
+// Row is a row of table tq_provider.
 type Row struct {
 	ID          int64
 	Channel     string
-	TaskType    int    // 0: every sub-type
-	CountryCode int    // 0: every country
-	Provider    string // name for config.provider in tasks
+	TaskType    int    // 0: all sub-types
+	CountryCode int    // 0: all countries
+	Provider    string // name used in config.provider of tasks
 	Position    int    // failover order, lowest first
 	Settings    json.RawMessage
 	Disabled    bool
 }
 
-// target holds the properties of a message that rows are matched against.
+// target holds the properties of a message used to match rows.
 type target struct {
 	taskType int
 	country  int    // calling code of the recipient; 0 for channels without phone numbers
-	forced   string // provider that the task names in config.provider
+	forced   string // provider named in config.provider of the task
 }
 
-// RowState is a row, with the reason why it is not in use; empty when it is.
+// RowState is a row, and the reason why it is not in use or an empty string.
 type RowState struct {
 	Row
 	Out string
 }
 
-// rule is a row with its provider.
+// rule is a row and its provider.
 type rule struct {
 	row     Row
 	account *account // nil: the row is invalid and not in use
@@ -53,7 +53,8 @@ func (r *rule) matches(t target) bool {
 	return r.row.CountryCode == 0 || r.row.CountryCode == t.country
 }
 
-// order sorts by position; at the same position a row that names a country comes first, then one that names a sub-type.
+// order compares rules by position. At the same position, a row with a country precedes others, then one with a
+// sub-type.
 func order(a, b *rule) int {
 	return cmp.Or(cmp.Compare(a.row.Position, b.row.Position),
 		cmp.Compare(min(b.row.CountryCode, 1), min(a.row.CountryCode, 1)),
@@ -61,7 +62,7 @@ func order(a, b *rule) int {
 }
 
 // table is one version of the configuration, in the order in which providers are tried. It is immutable. A channel
-// whose rows are all disabled is present without rules.
+// whose rows are all disabled has an entry without rules.
 type table map[job.Channel][]*rule
 
 // named returns the provider with that name, or nil.
@@ -74,8 +75,8 @@ func (t table) named(c job.Channel, name string) *account {
 	return nil
 }
 
-// choose returns the providers for a message in the order in which they are tried, without duplicates, and the name of
-// the first provider that serves the message but whose row is invalid.
+// choose returns the providers for a message in the order in which they are tried, without duplicates. It also returns
+// the first provider that would serve the message but has an invalid row.
 func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 	for _, r := range t[c] {
 		serves := r.matches(to)
@@ -93,8 +94,7 @@ func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 	return list, out
 }
 
-// serves reports whether a provider in use sends tasks of a sub-type (0: any), and whether an invalid row would serve
-// them.
+// serves reports whether a provider in use serves tasks of a sub-type (0: any), and whether an invalid row would.
 func (t table) serves(c job.Channel, taskType int) (served, out bool) {
 	for _, r := range t[c] {
 		if taskType != 0 && r.row.TaskType != 0 && r.row.TaskType != taskType {
@@ -105,7 +105,7 @@ func (t table) serves(c job.Channel, taskType int) (served, out bool) {
 	return served, out
 }
 
-// without returns the channels without any provider, in use or invalid.
+// without returns the channels without a provider, in use or invalid.
 func (t table) without() []string {
 	var list []string
 	for _, c := range Channels() {
@@ -116,7 +116,7 @@ func (t table) without() []string {
 	return list
 }
 
-// same reports whether two settings are equal as JSON values.
+// same reports whether two settings are equal as JSON.
 func same(a, b json.RawMessage) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)

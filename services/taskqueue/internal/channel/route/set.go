@@ -18,19 +18,19 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Sender delivers messages through one account at one provider. Safe for concurrent use.
+// Sender delivers messages through one account of one provider. It is safe for concurrent use.
 type Sender interface {
 	worker.Handler
-	// Paid reports whether a send costs money or must not happen twice. Such a send is marked as begun before.
+	// Paid reports whether a send costs money or must not be repeated. Such a send is marked as begun before it is made.
 	Paid() bool
 }
 
-// Factory makes the sender of a row. Its error states what is wrong with the settings.
+// Factory creates the sender of a row. Its error states what is wrong with the settings.
 type Factory func(c job.Channel, name string, settings json.RawMessage) (Sender, error)
 
-// Observer counts attempts by outcome; it must not block.
+// Observer counts attempts by outcome. It must not block.
 type Observer interface {
-	// Configured reports a new provider, whose series start at zero.
+	// Configured reports a new provider. Its series start at zero.
 	Configured(c job.Channel, provider string)
 	Attempt(c job.Channel, provider, outcome string)
 	// Paused reports whether the provider is paused.
@@ -39,12 +39,12 @@ type Observer interface {
 	Out(channel, provider string, out bool)
 }
 
-// Source reads the configuration, disabled rows included.
+// Source reads the configuration, including disabled rows.
 type Source interface {
 	Providers(ctx context.Context) ([]Row, error)
 }
 
-// Config holds what a Set needs.
+// Config holds the dependencies of a Set.
 type Config struct {
 	Factory  Factory
 	Fallback string // provider of channels without rows; empty: tasks of such channels are rejected
@@ -54,7 +54,7 @@ type Config struct {
 	Circuits *circuit.Circuits
 }
 
-// Set holds the providers of all channels. Safe for concurrent use.
+// Set holds the providers of all channels. It is safe for concurrent use.
 type Set struct {
 	cfg Config
 
@@ -63,8 +63,8 @@ type Set struct {
 	states  atomic.Pointer[[]RowState]
 }
 
-// NewSet returns a set without configuration: until the first Replace messages wait, so that none goes to the fallback
-// by mistake.
+// NewSet returns a set without a configuration. Until the first Replace, messages wait, so that none is sent by the
+// fallback by mistake.
 func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
 
 // known returns the current configuration; nil before the first one.
@@ -75,7 +75,7 @@ func (s *Set) known() table {
 	return nil
 }
 
-// Report reports the paused providers to the observer.
+// Report passes the paused providers to the observer.
 func (s *Set) Report() {
 	for c, rules := range s.known() {
 		for _, r := range rules {
@@ -86,8 +86,8 @@ func (s *Set) Report() {
 	}
 }
 
-// Load reads the rows and applies them. On an error the set keeps its configuration. Invalid rows are tried again each
-// time, because a missing secret may exist by then.
+// Load reads and applies the rows. On an error, the set keeps its configuration. Invalid rows are checked again each
+// time, because a missing secret may exist now.
 func (s *Set) Load(ctx context.Context, source Source) error {
 	rows, err := source.Providers(ctx)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Set) Load(ctx context.Context, source Source) error {
 	return nil
 }
 
-// Replace applies a complete configuration. An invalid row affects only itself: its messages go to the next row that
+// Replace applies a complete configuration. An invalid row affects only itself: its messages use the next row that
 // serves them, or wait. Providers with unchanged settings keep their state.
 func (s *Set) Replace(ctx context.Context, rows []Row) {
 	s.replace.Lock()
@@ -130,7 +130,7 @@ func (s *Set) logChanges(before, now []RowState) {
 	}
 }
 
-// logWithout logs the channels without a provider when they changed.
+// logWithout logs the channels without a provider if they have changed.
 func (s *Set) logWithout(before, now table) {
 	list := now.without()
 	switch {
@@ -142,7 +142,7 @@ func (s *Set) logWithout(before, now table) {
 	}
 }
 
-// Rows returns all rows with their errors, by id; last the fallback, for the channels that it serves.
+// Rows returns all rows with their errors by id, followed by the fallback for the channels that it serves.
 func (s *Set) Rows() []RowState {
 	if list := s.states.Load(); list != nil {
 		return *list
@@ -150,7 +150,7 @@ func (s *Set) Rows() []RowState {
 	return nil
 }
 
-// Check returns the rows with the errors that a set with cfg would find.
+// Check returns the rows with the errors that a set with this configuration would report.
 func Check(cfg Config, rows []Row) []RowState {
 	_, states := NewSet(cfg).build(rows)
 	return states
@@ -179,7 +179,7 @@ func (s *Set) build(rows []Row) (next table, states []RowState) {
 	return next, states
 }
 
-// add adds a row to the table of its channel, and returns what is wrong with it.
+// add adds a row to the table of its channel, and returns an error if the row is invalid.
 func (s *Set) add(next table, row Row) error {
 	c, err := channelOf(row.Channel)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Set) accountOf(next table, c job.Channel, row Row) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	sender, err := s.cfg.Factory(c, row.Provider, row.Settings) // also if unchanged: a secret may be missing now
+	sender, err := s.cfg.Factory(c, row.Provider, row.Settings) // even if unchanged, because a secret may be missing now
 	if err != nil {
 		return nil, err
 	}
@@ -229,11 +229,10 @@ func (s *Set) accountOf(next table, c job.Channel, row Row) (*account, error) {
 	}, nil
 }
 
-// holdOut is the pause of messages whose row is invalid. Every read of the rows extends it, and a corrected row ends
-// it.
+// holdOut is the pause of messages whose row is invalid. Each read of the rows extends it; a corrected row ends it.
 const holdOut = 2 * time.Minute
 
-// tell reports invalid rows to the metrics, and pauses the messages that wait for them.
+// tell reports invalid rows to the metrics and pauses the messages that wait for them.
 func (s *Set) tell(ctx context.Context, before, now []RowState) {
 	is := outOf(now)
 	for one := range is {
@@ -253,7 +252,7 @@ func (s *Set) tellOne(ctx context.Context, one named, hold time.Duration) {
 	}
 }
 
-// unnamed is the provider of a row without a name.
+// unnamed is the provider name for rows without one.
 const unnamed = "unnamed"
 
 // named identifies a provider of a channel.
@@ -281,12 +280,12 @@ func (s *Set) configured(before, now table) {
 	}
 }
 
-// rateOf reads rate_per_second, which settings of every kind may have; 0 when it is missing.
+// rateOf reads rate_per_second, which is allowed in the settings of every kind; 0 if it is missing.
 func rateOf(settings json.RawMessage) (float64, error) {
 	var s struct {
 		PerSecond json.RawMessage `json:"rate_per_second"`
 	}
-	_ = json.Unmarshal(settings, &s) // the kind reports what is wrong with them
+	_ = json.Unmarshal(settings, &s) // the kind reports invalid settings
 	if s.PerSecond == nil {
 		return 0, nil
 	}
@@ -297,14 +296,14 @@ func rateOf(settings json.RawMessage) (float64, error) {
 	return rate, nil
 }
 
-// Known reports whether a task of channel c may have name as config.provider. Before the rows are known it may have
-// any.
+// Known reports whether name may be the config.provider of a task of channel c. It returns true while the rows are
+// unknown.
 func (s *Set) Known(c job.Channel, name string) bool {
 	t := s.known()
 	return t == nil || slices.ContainsFunc(t[c], func(r *rule) bool { return r.row.Provider == name })
 }
 
-// Unserved is the reason why tasks are not delivered; empty when they are.
+// Unserved is the reason why tasks are not delivered; empty if they are.
 type Unserved string
 
 // Reasons why tasks are not delivered.
@@ -313,8 +312,8 @@ const (
 	ProviderOut Unserved = "provider_out" // only invalid rows serve them
 )
 
-// Unserved returns why tasks of channel c and a sub-type are not delivered; empty before the rows are known. Tasks of a
-// channel with phone numbers may name their provider, so their sub-type is ignored.
+// Unserved returns why tasks of channel c and a sub-type are not delivered; empty while the rows are unknown. Tasks of
+// a channel with phone numbers may name their provider, so their sub-type is ignored.
 func (s *Set) Unserved(c job.Channel, taskType int) Unserved {
 	t := s.known()
 	if t == nil {
@@ -332,7 +331,7 @@ func (s *Set) Unserved(c job.Channel, taskType int) Unserved {
 	return NoProvider
 }
 
-// Serves reports whether a task is accepted: a row serves it, or would once it is corrected.
+// Serves reports whether a task is accepted: a row serves it, or will after its correction.
 func (s *Set) Serves(c job.Channel, taskType int) bool { return s.Unserved(c, taskType) != NoProvider }
 
 // Handler returns the handler of channel c.

@@ -37,7 +37,7 @@ func noon() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 
 const jobID = job.ID("00301KABCDEFGHJKMNPQRSTVWXYZ0")
 
-// newProvider returns a provider for the server; more has settings in addition to host, port and from.
+// newProvider returns a provider for the server; more contains settings in addition to host, port and from.
 func newProvider(t *testing.T, s *server, roots *tls.Config, more map[string]any) *email.Provider {
 	t.Helper()
 	settings := map[string]any{"kind": "smtp", "host": s.host, "port": s.port, "tls": "none", "from": "no-reply@lab.example", "timeout_seconds": 10}
@@ -157,7 +157,7 @@ func TestTheTemplateIsTheTextWhenTheFlagSaysSo(t *testing.T) {
 	}
 }
 
-// files serves /<size in bytes>/<name> and some special paths, and returns the address.
+// files serves /<size in bytes>/<name> and some special paths. It returns the address.
 func files(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -296,8 +296,8 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 	}
 }
 
-// A mistyped copy, a full mailbox or greylisting of one address does not keep the message from the other recipients.
-// Only that address is retried.
+// TestWhoIsTakenGetsTheMessageAtOnceAndTheOthersLater: one recipient of several has a mistyped address, a full mailbox
+// or greylisting. The other recipients must get the message at once, and only that one is retried.
 func TestWhoIsTakenGetsTheMessageAtOnceAndTheOthersLater(t *testing.T) {
 	t.Parallel()
 	s := serve(t, script{rcpt: map[string]error{"b@example.org": reply(450, 4, 7, 1), "secret@example.org": reply(550, 5, 1, 1)}})

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// eximConfig keeps every message in the queue. The local part of a recipient selects the reply.
+// eximConfig keeps every message in the queue. The reply depends on the local part of the recipient.
 const eximConfig = `spool_directory = DIR/spool
 log_file_path = DIR/%slog
 pid_file_path = DIR/pid
@@ -84,10 +84,10 @@ type exim struct {
 	port int
 }
 
-// startExim starts the Exim that devstack fetches.
+// startExim starts the Exim downloaded by devstack.
 func startExim(t *testing.T) *exim {
 	t.Helper()
-	counterpart.Command(t, "exim")       // skips the test when Exim is missing
+	counterpart.Command(t, "exim")       // skips the test if Exim is missing
 	dir, err := os.MkdirTemp("", "exim") //nolint:usetesting // Exim may run as a user who cannot read t.TempDir
 	if err == nil {
 		err = os.Chmod(dir, 0o777)
@@ -175,7 +175,8 @@ func TestEximAnswersAndWhatTheMailBecomes(t *testing.T) {
 	}
 }
 
-// The patient gets the message at once, and no second one when the server accepts the copy.
+// TestEximTakesAGreylistedCopyLater checks that the patient gets the message at once, and no second one when the server
+// accepts the copy later.
 func TestEximTakesAGreylistedCopyLater(t *testing.T) {
 	t.Parallel()
 	e := startExim(t)
@@ -194,8 +195,8 @@ func TestEximTakesAGreylistedCopyLater(t *testing.T) {
 	}
 }
 
-// The server has the message, but its reply never arrives: the mail may have been sent and is not sent again
-// automatically.
+// TestEximsLostReplyIsDoubt: the server has the message, but its reply is lost. The outcome must be unknown, and the
+// mail must not be sent again automatically.
 func TestEximsLostReplyIsDoubt(t *testing.T) {
 	t.Parallel()
 	e := startExim(t)

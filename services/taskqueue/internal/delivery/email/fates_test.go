@@ -10,7 +10,9 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// One recipient gets the message, one is rejected, one is deferred and then rejected.
+// TestTheResultNamesEveryRecipientWithoutTheMessageAndARetryAsksAgain has one accepted recipient, one that is rejected,
+// and one that is deferred and then rejected. The result must name those without the message, and a retry must try them
+// again.
 func TestTheResultNamesEveryRecipientWithoutTheMessageAndARetryAsksAgain(t *testing.T) {
 	t.Parallel()
 	refused := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such"}

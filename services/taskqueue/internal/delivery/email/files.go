@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Limits of the attachments of one message.
+// Limits of the attachments of a message.
 const (
 	MaxFileBytes  = 10 << 20
 	MaxTotalBytes = 20 << 20
@@ -26,7 +26,6 @@ const (
 	maxName       = 120
 )
 
-// file is one attachment.
 type file struct {
 	name    string
 	kind    string // media type
@@ -79,8 +78,8 @@ func get(ctx context.Context, client *netguard.Client, u *url.URL, now time.Time
 	return nil, job.Permanent("file_missing", message)
 }
 
-// fileName returns the last part of a URL's path, with characters replaced that file systems or mail programs could
-// misread.
+// fileName returns the last part of a URL's path. Characters that file systems or mail programs could misinterpret are
+// replaced.
 func fileName(urlPath string, index int) string {
 	name := path.Base(strings.ReplaceAll(urlPath, `\`, "/"))
 	name = strings.Map(func(c rune) rune {
@@ -108,14 +107,14 @@ func shorten(name string) string {
 	return strings.ToValidUTF8(name[:maxName-len(extension)], "") + extension
 }
 
-// sniff detects the media type from the content. The extension of the name is used where the content is ambiguous.
+// sniff detects the media type from the content. If the content is ambiguous, the extension of the name decides.
 func sniff(name string, content []byte) string {
 	kind := http.DetectContentType(content)
 	base, _, _ := strings.Cut(kind, ";")
 	if better := byExtension()[base+" "+strings.ToLower(path.Ext(name))]; better != "" {
 		return better
 	}
-	if base == "text/html" || base == "text/xml" { // a mail program must never render it as a page
+	if base == "text/html" || base == "text/xml" { // mail programs must not render it as a page
 		return "application/octet-stream"
 	}
 	return kind

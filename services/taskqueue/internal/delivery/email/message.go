@@ -17,10 +17,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// letter is a composed message with its envelope.
+// letter is a composed message and its envelope.
 type letter struct {
 	to   []recipient // to, cc and bcc without duplicates
-	id   string      // Message-ID without brackets, unchanged in retries
+	id   string      // Message-ID without brackets, the same in retries
 	text *gomail.Msg
 }
 
@@ -30,7 +30,7 @@ type recipient struct {
 	place   string // "cc 1": named in results instead of the address
 }
 
-var errAddress = errors.New("an address cannot be read") // without the address, which is personal data
+var errAddress = errors.New("an address cannot be read") // does not contain the address, which is personal data
 
 // compose builds the message. Blind copies appear only in the envelope.
 func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time) (*letter, error) {
@@ -51,8 +51,8 @@ func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time)
 	return l, nil
 }
 
-// address adds the addresses of a field to the envelope and, with header, to the message. Domains are converted to
-// ASCII, the form that every server accepts.
+// address adds the addresses of a field to the envelope and, if header is set, to the message. Domains are converted to
+// ASCII, which every server accepts.
 func (l *letter) address(field string, list []string, header func(...string) error) error {
 	if len(list) == 0 {
 		return nil
@@ -94,7 +94,7 @@ func (l *letter) places(marks []byte, fate byte) string {
 	return strings.Join(list, ", ")
 }
 
-// Text returns a message without attachments in the form that a server would receive. The sender may use any domain.
+// Text returns a message without attachments, as a server would receive it. The sender may have any domain.
 func Text(from string, id job.ID, d *task.Email, now time.Time) (string, error) {
 	l, err := compose(&Settings{From: from, MessageDomain: domain(from)}, id, d, nil, now)
 	if err != nil {
@@ -105,7 +105,7 @@ func Text(from string, id job.ID, d *task.Email, now time.Time) (string, error) 
 	return text.String(), err
 }
 
-// sender sets From. A sender_email with a domain that the provider may not use becomes Reply-To.
+// sender sets From. A sender_email whose domain the provider may not use becomes Reply-To.
 func (l *letter) sender(s *Settings, d *task.Email) {
 	from := mail.Address{Name: s.FromName, Address: s.From}
 	if name := strings.TrimSpace(oneLine(d.SenderName)); name != "" {
@@ -121,7 +121,7 @@ func (l *letter) sender(s *Settings, d *task.Email) {
 	l.text.FromMailAddress(&from)
 }
 
-// oneLine replaces control characters, NUL and U+0085 among them, so that a text cannot add header lines.
+// oneLine replaces control characters, including NUL and U+0085, so that a text cannot add header lines.
 func oneLine(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	withFiles = 4 // messages with attachments that are sent at the same time; each uses up to 20 MiB
+	withFiles = 4 // maximum number of concurrent messages with attachments; each uses up to 20 MiB
 	busyDelay = time.Second
 )
 
-// Provider sends through one SMTP server. Safe for concurrent use.
+// Provider sends through one SMTP server. It is safe for concurrent use.
 type Provider struct {
 	deps     provider.Deps
 	settings Settings
@@ -37,7 +37,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	return p, err
 }
 
-// Paid returns false: sending twice costs nothing, and receivers drop the duplicate by its Message-ID.
+// Paid returns false: a second send costs nothing, and receivers drop the duplicate by its Message-ID.
 func (p *Provider) Paid() bool { return false }
 
 func (p *Provider) password() (config.Secret, error) {
@@ -73,14 +73,14 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return p.send(ctx, l, progress.Read(d.Body, len(l.to)))
 }
 
-// send sends the message to the recipients that do not have it yet. The states of the recipients are returned with the
-// result, so that a retry goes only to the rest.
+// send sends the message to the recipients that do not have it yet. It returns the states of the recipients with the
+// result, so that a retry includes only the rest.
 func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Result, error) {
 	password, err := p.password()
 	if err != nil {
 		return job.Result{}, provider.NoSecret("The password of the mail server cannot be read")
 	}
-	if progress.Count(marks, progress.Left) == 0 { // a revived job: try the refused ones again
+	if progress.Count(marks, progress.Left) == 0 { // a job retried by an operator: try the refused recipients again
 		marks = bytes.ReplaceAll(marks, []byte{progress.Refused}, []byte{progress.Left})
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -96,7 +96,7 @@ func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Resul
 	t := transaction{client: client, letter: l, marks: marks}
 	err = t.deliver(p.settings.From, func() { limit.Reset(finalReply) })
 	sent := progress.Count(marks, progress.Sent) > 0
-	result := job.Result{Sent: sent || job.AsFailure(err).Doubtful} // what may have been sent cannot be cancelled
+	result := job.Result{Sent: sent || job.AsFailure(err).Doubtful} // a message possibly sent cannot be cancelled
 	if len(marks) > 1 {
 		result.Progress = marks
 	}
@@ -107,7 +107,7 @@ func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Resul
 		result.Excerpt = "The mail server refused " + refused
 	}
 	if err == nil && client.UpdateDeadline(quitTimeout) == nil {
-		_ = client.Quit() // the message is accepted, whatever QUIT returns
+		_ = client.Quit() // the message was accepted, whatever QUIT returns
 	}
 	return result, err
 }

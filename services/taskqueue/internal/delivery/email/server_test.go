@@ -19,19 +19,19 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// script defines the replies of the server; nil members accept.
+// script defines the server's replies; nil members accept.
 type script struct {
 	mail, data error
 	rcpt       map[string]error
 	hangUp     bool          // close the connection after the complete message
-	mute       bool          // read the message and never reply
-	slow       time.Duration // delay of the reply to the complete message
+	mute       bool          // read the message but never reply
+	slow       time.Duration // delay before the reply to the complete message
 	login      bool          // require authentication
 	tls        *tls.Config
 	implicit   bool
 }
 
-// received is one message that the server accepted.
+// received is a message accepted by the server.
 type received struct {
 	from string
 	to   []string
@@ -73,7 +73,7 @@ func serve(t *testing.T, s script) *server {
 	t.Cleanup(func() {
 		close(b.done)
 		_ = server.Close()
-		_ = listener.Close() // not known to a server that has not started
+		_ = listener.Close() // unknown to a server that has not started
 		<-stopped
 	})
 	return b
@@ -172,7 +172,7 @@ func reply(code int, a, b, c int) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{a, b, c}, Message: "as the test says"}
 }
 
-// certificate returns a self-signed certificate for 127.0.0.1, and roots that trust it.
+// certificate returns a self-signed certificate for 127.0.0.1, and a root pool that trusts it.
 func certificate(t *testing.T) (config *tls.Config, roots *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -19,15 +19,15 @@ import (
 // Settings are the settings of a row of kind smtp.
 type Settings struct {
 	Host           string   `json:"host"`
-	Port           int      `json:"port"`            // 587, or 465 with tls implicit
+	Port           int      `json:"port"`            // 587, or 465 if tls is implicit
 	TLS            string   `json:"tls"`             // starttls (the default), implicit, opportunistic, none
-	Auth           string   `json:"auth"`            // auto (the default with a user), plain, login, cram-md5, scram-sha-256
+	Auth           string   `json:"auth"`            // auto (default with a user), plain, login, cram-md5, scram-sha-256
 	User           string   `json:"user"`            // "": no authentication
 	PasswordSecret string   `json:"password_secret"` // name of the secret with the password
-	From           string   `json:"from"`            // sender of tasks without sender_email, and the address for bounces
+	From           string   `json:"from"`            // sender of tasks without sender_email, and bounce address
 	FromName       string   `json:"from_name"`
-	SenderDomains  []string `json:"sender_domains"` // domains that sender_email may use as From; empty: any. Others become Reply-To
-	MessageDomain  string   `json:"message_domain"` // right side of Message-ID; the domain of from when empty
+	SenderDomains  []string `json:"sender_domains"` // domains of sender_email allowed in From; empty: all
+	MessageDomain  string   `json:"message_domain"` // right side of Message-ID; if empty, the domain of from
 	TimeoutSeconds int      `json:"timeout_seconds"`
 }
 

@@ -25,7 +25,7 @@ const (
 	quitTimeout = 3 * time.Second
 	// finalReply is how long a server may take to reply to the complete message (RFC 5321, 4.5.3.2.6).
 	finalReply = 10 * time.Minute
-	// greylistPatience is how long a message is retried after temporary replies: greylisting lasts minutes, a full mailbox
+	// greylistPatience is how long a message is retried after temporary replies. Greylisting lasts minutes, a full mailbox
 	// hours.
 	greylistPatience = 4 * time.Hour
 	serviceCloses    = 421
@@ -33,8 +33,8 @@ const (
 	lost             = "connection_lost" // reason code of connection failures
 )
 
-// open connects to the server, encrypts the connection and authenticates. hangUp closes the connection, and so does the
-// end of ctx, so that an incomplete message is never ended with its final dot.
+// open connects to the server, encrypts the connection and authenticates. hangUp closes the connection, as does the end
+// of ctx, so that the final dot is never sent for an incomplete message.
 func (p *Provider) open(ctx context.Context, password config.Secret) (client *smtp.Client, hangUp func(), err error) {
 	s := &p.settings
 	encryption := p.deps.TLS
@@ -76,8 +76,8 @@ func (p *Provider) open(ctx context.Context, password config.Secret) (client *sm
 	return client, func() { stop(); _ = conn.Close() }, nil
 }
 
-// mechanism returns the authentication mechanism. On an implicit TLS connection auto means PLAIN, which such servers
-// offer: the library's discovery would not detect the encryption and avoid PLAIN.
+// mechanism returns the authentication mechanism. With implicit TLS, auto means PLAIN, which such servers offer. The
+// library's discovery does not detect this encryption and would avoid PLAIN.
 func (s *Settings) mechanism() gomail.SMTPAuthType {
 	found := mechanisms()[s.Auth]
 	if found == gomail.SMTPAuthAutoDiscover && s.TLS == "implicit" {
@@ -86,16 +86,16 @@ func (s *Settings) mechanism() gomail.SMTPAuthType {
 	return found
 }
 
-// transaction sends one message to the recipients that do not have it yet.
+// transaction sends a message to the recipients that do not have it yet.
 type transaction struct {
 	client *smtp.Client
 	letter *letter
-	marks  []byte // by package progress, one per recipient
+	marks  []byte // states of the recipients, see package progress
 }
 
-// deliver sends the message to the recipients that the server accepts now, and returns why others remain. These get a
-// message of their own in the retry, so that one bad address does not delay the others. extend is called before the
-// wait for the reply to the complete message, which may take long.
+// deliver sends the message to the recipients that the server accepts now, and returns why others remain. A retry sends
+// these a message of their own, so that one bad address does not delay the others. extend is called before the reply to
+// the complete message is awaited, because that may take long.
 func (t *transaction) deliver(from string, extend func()) error {
 	if err := t.client.Mail("<" + from + ">"); err != nil {
 		return replyFailure("sender", err, true)
@@ -125,8 +125,8 @@ func (t *transaction) deliver(from string, extend func()) error {
 	return t.end(refusal)
 }
 
-// end returns the result for the states of the recipients: a retry while some remain; success when at least one has the
-// message; else refusal.
+// end returns the result for the states of the recipients: a retry if some remain; success if at least one has the
+// message; otherwise refusal.
 func (t *transaction) end(refusal *job.Failure) error {
 	left := t.letter.places(t.marks, progress.Left)
 	switch {
@@ -145,7 +145,7 @@ func (t *transaction) end(refusal *job.Failure) error {
 }
 
 // offer sends the remaining recipients to the server. It returns the positions of the accepted ones, and why others
-// were not: the last temporary reply, if there is any, else the first permanent one.
+// were not accepted: the last temporary reply or, without one, the first permanent reply.
 func (t *transaction) offer() (taken []int, refusal *job.Failure) {
 	for i, mark := range t.marks {
 		if mark != progress.Left {
@@ -171,9 +171,9 @@ func (t *transaction) offer() (taken []int, refusal *job.Failure) {
 	return taken, refusal
 }
 
-// finalFailure classifies an error of the reply to the complete message. Without a reply the message may have been
-// accepted. It is sent again with the same Message-ID, so that mail programs show it once; a lost report is worse than
-// one shown twice.
+// finalFailure classifies an error of the reply to the complete message. Without a reply, the message may have been
+// accepted. It is then sent again with the same Message-ID, so that mail programs show it once; a lost report would be
+// worse than a duplicate.
 func finalFailure(err error) error {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
@@ -183,8 +183,8 @@ func finalFailure(err error) error {
 	return replyFailure("message", err, false)
 }
 
-// replyFailure classifies a reply: 4xx is temporary, 5xx permanent. 5.7.x (policy) and, with own set, every 5xx concern
-// this sender and server, so another provider may send the message.
+// replyFailure classifies a reply: 4xx is temporary, 5xx permanent. 5.7.x (policy) concerns this sender and server, as
+// does every 5xx if own is set, so another provider may send the message.
 func replyFailure(step string, err error, own bool) *job.Failure {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
@@ -220,7 +220,7 @@ func openFailure(err error) error {
 	}
 }
 
-// notOffered reports whether err is the library's error for a server without the configured encryption or
+// notOffered reports whether err is the library's error for a server that lacks the configured encryption or
 // authentication.
 func notOffered(err error) bool {
 	for _, known := range []error{
@@ -230,5 +230,5 @@ func notOffered(err error) bool {
 			return true
 		}
 	}
-	return strings.Contains(err.Error(), "does not support") // errors about STARTTLS and AUTH have no error value
+	return strings.Contains(err.Error(), "does not support") // the library has no error values for STARTTLS and AUTH
 }

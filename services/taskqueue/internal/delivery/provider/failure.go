@@ -10,38 +10,38 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// RateLimited is the reason code of failures by which a healthy provider limits the rate.
+// RateLimited is the reason code for rate limits of a healthy provider.
 const RateLimited = "rate_limited"
 
-// FailOver returns a failure that is permanent at this provider, while another one may send the message.
+// FailOver returns a failure that is permanent at this provider but allows another one to send the message.
 func FailOver(reason, message string) *job.Failure {
 	return &job.Failure{Reason: reason, Message: message, Permanent: true, Elsewhere: true}
 }
 
-// Unreadable returns the failure of a message whose provider returned success with an unreadable body: it may have been
-// sent, so no other provider may send it.
+// Unreadable returns the failure for a successful response with an unreadable body: the message may have been sent, so
+// no other provider may send it.
 func Unreadable() *job.Failure {
 	return job.Doubt("unreadable_answer",
 		"The provider's answer cannot be read as its settings describe it; the message may have been sent")
 }
 
-// secretDelay is how long a message waits for a secret that cannot be read now.
+// secretDelay is how long a message waits for a secret that cannot be read.
 const secretDelay = time.Minute
 
-// NoSecret returns a failure before any request: another provider may send the message, else it waits.
+// NoSecret returns a failure before any request: another provider may send the message; otherwise it waits.
 func NoSecret(message string) error { return job.AwaitRecovery("secret", message, secretDelay) }
 
-// Codes groups the error codes of an interface by class of failure, where the code says more than the HTTP status.
+// Codes groups the error codes of an API by class of failure, for codes that are more specific than the HTTP status.
 type Codes struct {
-	Prefix  string // prefix of reason codes: twilio_ makes twilio_21211
+	Prefix  string // prefix of reason codes, such as twilio_ in twilio_21211
 	Limits  []int  // rate limits
 	Passing []int  // temporary failures of the provider
-	Message []int  // errors of recipient, text, template or file
-	Account []int  // errors of credentials, balance, sender, region or policy
+	Message []int  // errors of the recipient, text, template or file
+	Account []int  // errors of the credentials, balance, sender, region or policy
 }
 
-// Failure classifies the response of a paid interface that did not accept a message: by its code where that is known,
-// else by its status. code is 0 when the response has none.
+// Failure classifies the response of a paid API that did not accept a message: by its code if known, otherwise by its
+// status. code is 0 if the response has none.
 func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) error {
 	reason, message := fmt.Sprint(c.Prefix, code), fmt.Sprintf("The provider refused the message (error %d)", code)
 	wait := netguard.RetryAfter(answer.Header, now)
@@ -54,7 +54,7 @@ func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) erro
 		return job.Permanent(reason, message)
 	case slices.Contains(c.Account, code):
 		return FailOver(reason, message)
-	case answer.Status < http.StatusMultipleChoices: // accepted, but failed at once
+	case answer.Status < http.StatusMultipleChoices: // accepted but failed immediately
 		return FailOver(c.Prefix+"failed", message)
 	case code == 0:
 		return Status(answer, now, true, "")
@@ -62,9 +62,9 @@ func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) erro
 	return Status(answer, now, true, fmt.Sprintf(" (error %d)", code))
 }
 
-// Status classifies a response by its HTTP status. With paid set, other 5xx than 500 and 503 leave the outcome unknown,
-// because a gateway may have lost a backend that sent the message. detail is appended to the message, and must not
-// contain personal data.
+// Status classifies a response by its HTTP status. If paid is set, 5xx other than 500 and 503 leave the outcome
+// unknown, because a gateway may have lost a backend that sent the message. detail is appended to the message and must
+// not contain personal data.
 func Status(answer *netguard.Response, now time.Time, paid bool, detail string) error {
 	status := answer.Status
 	reason, message := fmt.Sprintf("http_%d", status), fmt.Sprintf("The provider answered %d%s", status, detail)
@@ -78,7 +78,7 @@ func Status(answer *netguard.Response, now time.Time, paid bool, detail string) 
 		return job.Permanent(reason, message)
 	}
 	switch {
-	case status < http.StatusInternalServerError: // credentials, balance, a wrong address, a redirect
+	case status < http.StatusInternalServerError: // credentials, balance, wrong address, or redirect
 		return FailOver(reason, message)
 	case paid:
 		return job.Doubt(reason, message+"; the message may have been sent")

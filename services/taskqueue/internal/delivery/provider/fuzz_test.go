@@ -12,8 +12,9 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Every response of a provider becomes a failure of a known class, with a limited delay and without texts of the
-// provider. A text found at a path is really in the response. The memory used is proportional to the response.
+// FuzzAnAnswerOfAProviderIsClassified checks that every response becomes a failure of a known class, with a limited
+// delay and without text from the provider. Text found at a path must be in the response. Memory must be proportional
+// to the size of the response.
 func FuzzAnAnswerOfAProviderIsClassified(f *testing.F) {
 	f.Add(200, "", []byte(`{"sid":"SM1","data":[{"id":7}]}`), "data.0.id")
 	f.Add(400, "30", []byte(`{"code":21211,"message":"+919812345678 is no number"}`), "code")

@@ -9,7 +9,7 @@ import (
 )
 
 // Lookup returns the scalar at a path of member names and indices in a JSON text, such as data.0.id. It returns false
-// for invalid or truncated JSON, and when there is no such scalar; callers must not treat that as a rejection.
+// for invalid or truncated JSON, and if there is no such scalar; callers must not treat that as a rejection.
 func Lookup(raw []byte, at string) (value string, found bool) {
 	decoder := json.NewDecoder(bytes.NewReader(Text(raw)))
 	decoder.UseNumber()
@@ -38,10 +38,10 @@ func Lookup(raw []byte, at string) (value string, found bool) {
 	return "", false
 }
 
-// Text returns a response body without the byte order mark that PHP and .NET pages begin with.
+// Text returns a response body without the byte order mark with which PHP and .NET pages may begin.
 func Text(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")) }
 
-// Code returns the error code at a path in a JSON text, 0 when there is none.
+// Code returns the error code at a path in a JSON text, or 0 if there is none.
 func Code(raw []byte, at string) int {
 	text, _ := Lookup(raw, at)
 	code, _ := strconv.Atoi(text)

@@ -7,7 +7,7 @@ func Outcomes() []string {
 	return []string{"sent", "retry", "permanent", "elsewhere", "unknown", "postponed"}
 }
 
-// Outcome returns the outcome of an attempt as a label for metrics.
+// Outcome returns the metric label for the outcome of an attempt.
 func Outcome(err error) string {
 	f := job.AsFailure(err)
 	switch {

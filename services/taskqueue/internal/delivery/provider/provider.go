@@ -1,9 +1,9 @@
-// Package provider holds what the providers of all channels share: their dependencies, the paid and the free call of an
-// interface, the classification of failures, and the access to secrets.
+// Package provider holds the common parts of the providers of all channels: their dependencies, paid and free API
+// calls, the classification of failures, and the access to secrets.
 //
 // Failures have four classes: retryable (temporary), permanent (of the message: no provider can send it), fail-over
 // (permanent at this provider, but another one may send the message: credentials, balance, configuration), and doubtful
-// (the message may have been sent). After doubt there is neither a retry nor a fail-over.
+// (the message may have been sent). After a doubtful failure there is neither a retry nor a fail-over.
 package provider
 
 import (
@@ -21,18 +21,19 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Deps are the services that the senders of all channels use.
+// Deps are the dependencies of all senders.
 type Deps struct {
-	API     *netguard.Client // for the interfaces of the providers
+	API     *netguard.Client // for the providers' APIs
 	Files   *netguard.Client // for attachments; reads at most email.MaxFileBytes
 	Secrets Directory
 	Clock   clock.Clock
 	Log     *slog.Logger
-	TLS     *tls.Config // for mail servers; nil: the system's roots
+	TLS     *tls.Config // for mail servers; nil: the system's root certificates
 }
 
-// Send makes a paid request. read returns the provider's id of the message from the response, or why the provider did
-// not accept it. When the outcome is unknown, the result is marked as sent: cancelling or stopping cannot undo it.
+// Send makes a paid request. read returns the provider's message id from the response, or why the provider did not
+// accept the message. If the outcome is unknown, the result is marked as sent, because cancelling or stopping cannot
+// undo it.
 func (d *Deps) Send(
 	ctx context.Context, q netguard.Request, read func(*netguard.Response) (id string, err error),
 ) (result job.Result, err error) {
@@ -56,18 +57,18 @@ func PostJSON(to *url.URL, token config.Secret, body []byte, timeout time.Durati
 	}
 }
 
-// Do makes a request that costs nothing: without a response it can be retried.
+// Do makes a free request, which can be retried if there is no response.
 func (d *Deps) Do(ctx context.Context, q netguard.Request) (*netguard.Response, error) {
 	return d.exchange(ctx, q, false)
 }
 
-// exchange makes a request and classifies its errors. With paid set, the outcome is unknown when the request was
-// written and no response came, because the provider may have acted on it.
+// exchange makes a request and classifies its errors. If paid is set, the outcome is unknown after the request was
+// written without a response, because the provider may have acted on it.
 func (d *Deps) exchange(ctx context.Context, q netguard.Request, paid bool) (*netguard.Response, error) {
 	answer, err := d.API.Do(ctx, q)
 	var refusal *netguard.Refusal
 	switch {
-	case answer != nil: // the status is known; code that reads the body finds out when it is truncated
+	case answer != nil: // the status is known; a truncated body is detected by the code that reads it
 		return answer, nil
 	case errors.As(err, &refusal):
 		return nil, FailOver("refused", "The provider's address is refused: "+refusal.Why)
@@ -80,7 +81,7 @@ func (d *Deps) exchange(ctx context.Context, q netguard.Request, paid bool) (*ne
 	return nil, job.Retryable(cause.Reason, "The provider "+cause.Predicate).WithCause(Bare(err))
 }
 
-// Bare removes the URL from a transport error, as it may contain a phone number, a text or a token.
+// Bare removes the URL from a transport error, because it may contain a phone number, a text or a token.
 func Bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

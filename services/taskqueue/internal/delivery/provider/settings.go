@@ -15,11 +15,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// Directory reads secrets from files in a directory, as Kubernetes mounts them. Each use reads the file, so that a
-// rotated secret works without a restart. Root is usually os.Root.FS().
+// Directory reads secrets from files in a directory, as mounted by Kubernetes. Each use reads the file, so that a
+// rotated secret takes effect without a restart. Root is usually os.Root.FS().
 type Directory struct{ Root fs.FS }
 
-// Secret returns the content of the file with that name, without the line end.
+// Secret returns the content of the named file without the trailing line break.
 func (d Directory) Secret(name string) (config.Secret, error) {
 	if !secretName().MatchString(name) {
 		return "", fmt.Errorf("the secret name %q is not a plain file name", name)
@@ -40,8 +40,8 @@ func (d Directory) Secret(name string) (config.Secret, error) {
 
 func secretName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`) }
 
-// Decode decodes a provider's settings. A member that the provider does not use is an error, because it is probably
-// misspelt. The members "kind" and "rate_per_second" belong to every kind and are ignored.
+// Decode decodes a provider's settings. Unknown members are errors, because they are probably misspelt. The members
+// "kind" and "rate_per_second", which are common to all kinds, are ignored.
 func Decode(raw json.RawMessage, dst any) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
@@ -70,7 +70,7 @@ func ParseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Timeout returns timeout_seconds of a provider's settings, or otherwise when it is 0; at most most.
+// Timeout returns timeout_seconds of a provider's settings, or otherwise if it is 0; at most most.
 func Timeout(seconds int, otherwise, most time.Duration) time.Duration {
 	if seconds <= 0 {
 		return otherwise
@@ -78,7 +78,7 @@ func Timeout(seconds int, otherwise, most time.Duration) time.Duration {
 	return min(time.Duration(seconds)*time.Second, most)
 }
 
-// Hash returns a short hash of a recipient or token for logs, which allows to compare but not to read it.
+// Hash returns a short hash of a recipient or token for logs. It allows comparison but does not reveal the value.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])

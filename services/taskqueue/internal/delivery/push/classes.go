@@ -20,7 +20,7 @@ func markOf(said *fcm.Error) byte {
 	return progress.Left // temporary, or an error of the provider
 }
 
-// failure maps an fcm error to a failure of the job; other errors are returned unchanged.
+// failure converts an FCM error to a failure of the job. Other errors are returned unchanged.
 func failure(err error) error {
 	var said *fcm.Error
 	if !errors.As(err, &said) {
@@ -31,7 +31,7 @@ func failure(err error) error {
 		return job.Permanent(said.Reason, said.Message)
 	case fcm.Configuration:
 		return provider.FailOver(said.Reason, said.Message)
-	default: // RateLimited uses provider.RateLimited as reason
+	default: // RateLimited uses provider.RateLimited as its reason
 		return job.Retryable(said.Reason, said.Message).After(said.RetryAfter)
 	}
 }

@@ -1,5 +1,5 @@
-// Package push delivers push tasks through FCM's HTTP v1 interface: it renders the message, sends one request per
-// token, and combines the results. Authentication and the classification of responses are in package fcm.
+// Package push delivers push tasks through FCM's HTTP v1 API: it renders the message, sends one request per token, and
+// combines the results. Authentication and the classification of responses are in package fcm.
 package push
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Types of FCM's HTTP v1 message, with the fields that the documented payload uses.
+// Types of FCM's HTTP v1 message, with the fields used by the documented payload.
 type envelope struct {
 	Message message `json:"message"`
 }
@@ -40,7 +40,7 @@ type clickTap struct {
 	ClickAction string `json:"click_action,omitempty"`
 }
 
-// Render returns the request body for one token, or for the topic when token is empty.
+// Render returns the request body for one token or, if token is empty, for the topic.
 func Render(d *task.Push, token string) ([]byte, error) {
 	m := message{Token: token, Data: d.Data, Android: androidOf(d)}
 	if token == "" {

@@ -24,7 +24,7 @@ import (
 
 // Settings are the settings of a row of kind fcm.
 type Settings struct {
-	Project        string `json:"project"`    // empty: the project of the key
+	Project        string `json:"project"`    // empty: the project in the key
 	KeySecret      string `json:"key_secret"` // name of the secret with the JSON key file of a service account
 	BaseURL        string `json:"base_url"`
 	TimeoutSeconds int    `json:"timeout_seconds"`
@@ -33,10 +33,10 @@ type Settings struct {
 const (
 	defaultTimeout = 10 * time.Second
 	maxTimeout     = time.Minute
-	parallel       = 16 // concurrent requests of one job
+	parallel       = 16 // concurrent requests per job
 )
 
-// Provider sends through one FCM project. Safe for concurrent use.
+// Provider sends through one FCM project. It is safe for concurrent use.
 type Provider struct {
 	deps     provider.Deps
 	access   *fcm.Access
@@ -77,11 +77,12 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	}, nil
 }
 
-// Paid returns false: a push costs nothing and a duplicate does little harm, so a send is not marked before it begins.
+// Paid returns false: a push costs nothing and a duplicate is nearly harmless, so a send is not marked before it is
+// made.
 func (p *Provider) Paid() bool { return false }
 
-// Handle sends to every token that was not sent to yet. The states of the tokens are returned with the result, so that
-// a retry skips finished ones.
+// Handle sends to all remaining tokens. It returns the states of the tokens with the result, so that a retry skips
+// finished ones.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	r, err := newRound(d.Body)
 	if err != nil {
@@ -97,8 +98,8 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return r.result(), err
 }
 
-// sendAll sends to the remaining recipients. It stops when a response shows an error of the provider, which the other
-// requests would get as well.
+// sendAll sends to the remaining recipients. It stops after an error of the provider, which the other requests would
+// get too.
 func (p *Provider) sendAll(ctx context.Context, r *round, token config.Secret) {
 	var stopped atomic.Bool
 	places := make(chan struct{}, parallel)
@@ -136,8 +137,8 @@ func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, toke
 	}
 	said := fcm.Classify(answer, p.deps.Clock.Now())
 	if said == nil {
-		name, found := provider.Lookup(answer.Body, "name") // the name is projects/<project>/messages/<id>
-		if !found {                                         // not a response of FCM
+		name, found := provider.Lookup(answer.Body, "name") // the name has the form projects/<project>/messages/<id>
+		if !found {                                         // the response is not from FCM
 			doubt := provider.Unreadable()
 			doubt.Repeatable = true
 			return fate{mark: progress.Left, status: answer.Status, err: doubt}

@@ -32,7 +32,7 @@ import (
 
 const jobID = job.ID("00601KABCDEFGHJKMNPQRSTVWXYZ0")
 
-// moving is a clock that the test moves.
+// moving is a clock set by the test.
 type moving struct {
 	mu  sync.Mutex
 	now time.Time
@@ -56,7 +56,7 @@ type reply struct {
 	after  string
 }
 
-// google is FCM and its token endpoint in this process.
+// google is a fake of FCM and its token endpoint.
 type google struct {
 	*httptest.Server
 	key   *rsa.PrivateKey
@@ -64,8 +64,8 @@ type google struct {
 
 	mu      sync.Mutex
 	grants  int
-	refuse  bool             // issue no access token
-	says    map[string]reply // responses by token; success when there is none
+	refuse  bool             // reject requests for access tokens
+	says    map[string]reply // responses by token; missing: success
 	bodies  []string
 	targets []string
 	log     bytes.Buffer
@@ -136,7 +136,7 @@ func (g *google) say(token string, r reply) {
 	g.says[token] = r
 }
 
-// took returns the tokens that were sent to since the last call.
+// took returns the tokens that received requests since the last call.
 func (g *google) took() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -169,7 +169,7 @@ func (g *google) provider(t *testing.T) *push.Provider {
 
 func body(data string) *job.Body { return &job.Body{Task: 3, TaskType: 1, Data: []byte(data)} }
 
-// fcm returns an error response of FCM.
+// fcm returns an FCM error response.
 func fcm(status int, code, field, after string) reply {
 	return reply{status: status, after: after, body: fmt.Sprintf(`{"error":{"code":%d,"status":"X","details":[
 		{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":%q}]},
@@ -249,7 +249,7 @@ func TestARetrySendsOnlyToTheTokensWithoutAFate(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "b", "dead-token", "slow"}, g.took()); diff != "" {
 		t.Error(diff)
 	}
-	b.Progress = result.Progress // as the worker stores it for the retry
+	b.Progress = result.Progress // stored for the retry, as by the worker
 	g.say("slow", reply{})
 	result, err = p.Handle(t.Context(), worker.Delivery{ID: jobID, Attempt: 2, Body: b})
 	if err != nil || !cmp.Equal([]string{"slow"}, g.took()) {
@@ -316,7 +316,7 @@ func TestTheAccessTokenIsFetchedOncePerLife(t *testing.T) {
 		t.Errorf("%d grants, %v", g.grants, err)
 	}
 	g.mu.Lock()
-	g.grants = 7 // the access token in use is no longer accepted
+	g.grants = 7 // the current access token is no longer accepted
 	g.mu.Unlock()
 	if err := send(); provider.Outcome(err) != "retry" {
 		t.Errorf("an access token that ended early: %v", err)

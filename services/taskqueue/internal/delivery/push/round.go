@@ -13,24 +13,24 @@ import (
 
 const (
 	maxExcerpt = 1 << 10
-	maxListed  = maxExcerpt / len(`0,"",`) // a dead token takes at least this much: its position and itself
+	maxListed  = maxExcerpt / len(`0,"",`) // minimum size of a dead token in the excerpt: its position and an empty token
 )
 
-// fate is the outcome of the request for one recipient; zero when none was made.
+// fate is the outcome of the request for one recipient, or zero if none was made.
 type fate struct {
 	mark   byte
 	status int
-	id     string // FCM's id of the message
+	id     string // FCM's message id
 	err    error
 }
 
 // round is one attempt to send to all remaining recipients.
 type round struct {
 	data  task.Push
-	to    []string // tokens without duplicates, or one empty string for the topic
-	at    []int    // position of each in data.tokens
-	marks []byte   // states of the recipients, by package progress
-	fates []fate   // each is written only by the request of its recipient
+	to    []string // tokens without duplicates, or an empty string for the topic
+	at    []int    // position of each token in data.tokens
+	marks []byte   // states of the recipients, see package progress
+	fates []fate   // each element is written only by the request of its recipient
 }
 
 func newRound(b *job.Body) (*round, error) {
@@ -50,9 +50,9 @@ func newRound(b *job.Body) (*round, error) {
 	return r, nil
 }
 
-// conclude marks the recipients that were sent to and returns the result of the attempt. While recipients with
-// temporary failures remain it is retried, after the longest delay that was asked for. Else the message is sent when it
-// reached at least one recipient, and failed when it reached none.
+// conclude marks the recipients that were sent to and returns the result of the attempt. If recipients with temporary
+// failures remain, it is a retry after the longest requested delay. Otherwise the message is sent if it reached at
+// least one recipient, and failed if it reached none.
 func (r *round) conclude() error {
 	var own, passing, refusal *job.Failure
 	for i, f := range r.fates {
@@ -87,8 +87,8 @@ func (r *round) conclude() error {
 	}
 }
 
-// summary is the excerpt of a push to several tokens or to dead ones. It contains what the enqueuer needs to delete
-// dead tokens.
+// summary is the excerpt of a push to several tokens or to dead ones. It contains the data needed by the caller to
+// delete dead tokens.
 type summary struct {
 	Sent     int      `json:"sent"`
 	Left     int      `json:"left,omitempty"`
@@ -119,7 +119,7 @@ func (r *round) result() job.Result {
 	return result
 }
 
-// encode returns the summary with as many dead tokens as fit into the excerpt; Complete states whether these are all.
+// encode returns the summary with as many dead tokens as fit into the excerpt. Complete is set if these are all.
 func (s *summary) encode(r *round) string {
 	var at []int
 	for i, mark := range r.marks {

@@ -1,6 +1,6 @@
-// Package simulated is the provider called outbox, the default of every channel without credentials. It renders each
+// Package simulated is the provider named outbox, the default for every channel without credentials. It renders each
 // message as a real provider would receive it (MIME text, SMS segments, FCM and WhatsApp JSON) and stores it in the
-// mailbox; no message leaves the installation. Magic recipients simulate failures.
+// mailbox; no message leaves the installation. Special recipients simulate failures.
 package simulated
 
 import (
@@ -19,7 +19,7 @@ type Sink interface {
 	Add(ctx context.Context, list ...mailbox.Message) error
 }
 
-// Provider renders the messages of all channels. Safe for concurrent use.
+// Provider renders the messages of all channels. It is safe for concurrent use.
 type Provider struct {
 	sink  Sink
 	clock clock.Clock
@@ -31,7 +31,7 @@ func New(sink Sink, clk clock.Clock) *Provider { return &Provider{sink: sink, cl
 // Paid returns false: no message leaves the installation.
 func (p *Provider) Paid() bool { return false }
 
-// Handle renders one message; the job finishes when the mailbox has stored it.
+// Handle renders one message. The job is finished once the mailbox has stored the message.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	m, err := render(d, p.clock.Now())
 	if err != nil {
@@ -47,11 +47,11 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return job.Result{MessageID: "outbox-" + string(d.ID), Sent: true}, nil
 }
 
-// slowSend is how long a send to the magic recipient "slow" takes.
+// slowSend is the duration of a send to a slow special recipient.
 const slowSend = 5 * time.Second
 
-// simulate returns the failure of a magic recipient: phone numbers of zeros and a last digit (1 temporary, 2 permanent,
-// 3 slow, 4 unknown), or e-mail addresses <word>@outbox.invalid. Other recipients succeed.
+// simulate returns the failure of a special recipient: phone numbers of zeros and a last digit (1 temporary, 2
+// permanent, 3 slow, 4 unknown), or e-mail addresses <word>@outbox.invalid. Other recipients succeed.
 func simulate(ctx context.Context, to []string) error {
 	for _, one := range to {
 		switch magic(one) {

@@ -57,7 +57,7 @@ func renderSMS(d worker.Delivery) (mailbox.Message, error) {
 	return m, err
 }
 
-// renderEmail renders the text that a mail server would receive, without the attachments.
+// renderEmail returns the text that a mail server would receive, without attachments.
 func renderEmail(id job.ID, d *task.Email, now time.Time) (mailbox.Message, error) {
 	raw, err := email.Text("no-reply@outbox.invalid", id, d, now)
 	if err != nil {
@@ -83,7 +83,7 @@ func renderEmail(id job.ID, d *task.Email, now time.Time) (mailbox.Message, erro
 	return m, nil
 }
 
-// renderPush renders the first request as FCM would receive it.
+// renderPush returns the first request as FCM would receive it.
 func renderPush(d *task.Push) (mailbox.Message, error) {
 	m := mailbox.Message{To: d.Tokens, Title: d.Title, Format: "json"}
 	token := ""
@@ -101,7 +101,7 @@ func renderPush(d *task.Push) (mailbox.Message, error) {
 	return m, err
 }
 
-// renderWhatsApp renders the first request as the Graph interface would receive it; further requests become notes.
+// renderWhatsApp returns the first request as the Graph API would receive it. Further requests become notes.
 func renderWhatsApp(d worker.Delivery, data *task.WhatsApp) (mailbox.Message, error) {
 	to, err := data.Accepted()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 )
 
-// GatewaySettings are the settings of a row of kind http: any gateway that takes one HTTP request per message. url,
-// headers and body are templates over Message with the functions json, query, path and secret.
+// GatewaySettings are the settings of a row of kind http, for any gateway that accepts one HTTP request per message.
+// url, headers and body are templates over Message with the functions json, query, path and secret.
 type GatewaySettings struct {
 	Method         string            `json:"method"` // POST by default
 	URL            string            `json:"url"`
@@ -25,27 +25,27 @@ type GatewaySettings struct {
 	TimeoutSeconds int               `json:"timeout_seconds"`
 	Success        Success           `json:"success"`
 	Failure        Failure           `json:"failure"`
-	MessageID      string            `json:"message_id"` // path of the message's id in the JSON response: data.0.id
+	MessageID      string            `json:"message_id"` // path of the message id in the JSON response, such as data.0.id
 }
 
-// Success describes the response to an accepted message: the status and, for gateways that return 200 for everything,
-// also a member of the JSON body or a line of text. At least one of the three is needed.
+// Success describes the response to an accepted message: the status and, for gateways that always return 200, also a
+// member of the JSON body or a line of text. At least one of the three is needed.
 type Success struct {
-	Statuses []int    `json:"statuses"` // empty: every 2xx
+	Statuses []int    `json:"statuses"` // empty: all 2xx
 	Field    string   `json:"field"`    // path in the JSON response
 	Values   []string `json:"values"`   // values of the field on success
-	Text     string   `json:"text"`     // regular expression that the body matches on success
+	Text     string   `json:"text"`     // regular expression that matches the body on success
 	text     *regexp.Regexp
 }
 
 // Failure describes the response to a rejected message, for gateways that return a success status with a line of text.
 type Failure struct {
-	Text string `json:"text"` // regular expression that the body matches on failure
+	Text string `json:"text"` // regular expression that matches the body on failure
 	text *regexp.Regexp
 }
 
-// NewGateway returns a provider for the settings of a row. It renders the templates for a message full of special
-// characters, so that a missing escape function is an error of the settings and not of a later message.
+// NewGateway returns a provider for the settings of a row. It renders the templates with a message full of special
+// characters, so that a missing escape function is detected as an error of the settings.
 func NewGateway(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	var s GatewaySettings
 	if err := provider.Decode(raw, &s); err != nil {
@@ -93,7 +93,7 @@ func (s *GatewaySettings) compileRules() (err error) {
 	return nil
 }
 
-// judge returns nil when the response confirms the message. After an unclear response the outcome is unknown, never
+// judge returns nil if the response confirms the message. After an ambiguous response, the outcome is unknown, never
 // refused.
 func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error {
 	if err := s.Success.judgeStatus(answer, now); err != nil {

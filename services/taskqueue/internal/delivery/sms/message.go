@@ -22,7 +22,7 @@ const (
 	maxTimeout     = time.Minute
 )
 
-// Provider sends each message by one request. Safe for concurrent use.
+// Provider sends each message in one request. It is safe for concurrent use.
 type Provider struct {
 	deps    provider.Deps
 	sender  string // sender of tasks without senderId
@@ -30,7 +30,7 @@ type Provider struct {
 	read    func(answer *netguard.Response) (id string, err error)
 }
 
-// Paid returns true.
+// Paid returns true, because every SMS is charged.
 func (p *Provider) Paid() bool { return true }
 
 // Handle sends one message once; the HTTP client does not retry.
@@ -46,21 +46,21 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return p.deps.Send(ctx, q, p.read)
 }
 
-// Message holds the values that templates can use.
+// Message holds the values available in templates.
 type Message struct {
 	To      string // +919812345678
-	Digits  string // 919812345678
-	Country string // 91
+	Digits  string // such as 919812345678
+	Country string // such as 91
 	Number  string // as in the task
 	Message string
-	Sender  string // senderId of the task, else the provider's sender
+	Sender  string // senderId of the task, otherwise the provider's sender
 	OTP     string
 	Type    string // name of the sub-type: OTP, Welcome, …
-	JobID   string // unchanged in retries
+	JobID   string // the same in retries
 	length
 }
 
-// Read returns the message of a task. sender is used when the task has no senderId.
+// Read returns the message of a task. sender is used if the task has no senderId.
 func Read(d worker.Delivery, sender string) (Message, error) {
 	var data task.SMS
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {

@@ -44,7 +44,7 @@ http {
 }
 `
 
-// startNginx starts the nginx that devstack downloads, as a proxy for upstream, and returns its address.
+// startNginx starts the nginx downloaded by devstack as a proxy for upstream. It returns its address.
 func startNginx(t *testing.T, upstream string) string {
 	t.Helper()
 	dir, ports := t.TempDir(), freeport.Some(t, 2)
@@ -82,7 +82,8 @@ func answers(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A gateway's response is about the message, a proxy's only about the request.
+// TestNginxBeforeAGatewayAndWhatTheSMSBecomes checks that a gateway's response determines the outcome of the message,
+// while a proxy's error response only concerns the request.
 func TestNginxBeforeAGatewayAndWhatTheSMSBecomes(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(answers))
@@ -94,9 +95,9 @@ func TestNginxBeforeAGatewayAndWhatTheSMSBecomes(t *testing.T) {
 		{"/refused", "ready", "elsewhere"},
 		{"/text", "ready", "unknown"},
 		{"/error", "ready", "retry"},
-		{"/cut", "ready", "unknown"},  // 502, and the gateway has the request
-		{"/late", "ready", "unknown"}, // 504, and it may have it
-		{"/away", "ready", "unknown"}, // 502, which does not tell whether it has it
+		{"/cut", "ready", "unknown"},  // 502; the gateway has the request
+		{"/late", "ready", "unknown"}, // 504; the gateway may have the request
+		{"/away", "ready", "unknown"}, // 502; unclear whether the gateway has the request
 		{"/busy", "ready", "sent"},
 		{"/busy", "ready", "retry"},      // 429
 		{"/dropped", "ready", "unknown"}, // the proxy closes the connection without a response

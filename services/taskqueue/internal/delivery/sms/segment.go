@@ -5,13 +5,13 @@ import (
 	"unicode/utf16"
 )
 
-// Alphabets of SMS: seven bits with the default GSM table, or sixteen bits.
+// SMS alphabets: seven bits with the default GSM table, or sixteen bits.
 const (
 	gsm7 = "GSM-7"
 	ucs2 = "UCS-2"
 )
 
-// Units that fit into a single part, and into each of several parts, whose header takes the rest.
+// Units in a single part, and in each of several parts, which have a header.
 const (
 	gsmSingle = 160
 	gsmMulti  = 153
@@ -21,18 +21,18 @@ const (
 
 const (
 	gsmBasic    = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
-	gsmExtended = "\f^{}\\[~]|€" // characters of two septets (an escape and the character), which stay in one part
+	gsmExtended = "\f^{}\\[~]|€" // characters of two septets (escape and character), which must not be split between parts
 )
 
-// length describes a text as SMS: its alphabet, its length in units, and the number of parts that are sent and paid.
+// length describes the length of a text as SMS: alphabet, units, and the number of parts that are sent and charged.
 type length struct {
 	Alphabet string // GSM-7 or UCS-2
-	Unicode  bool   // Alphabet is UCS-2
+	Unicode  bool   // true if Alphabet is UCS-2
 	Units    int    // septets or 16-bit units
 	Parts    int    // at least 1
 }
 
-// lengthOf returns the length of text. One character outside the GSM table makes the whole message UCS-2.
+// lengthOf returns the length of text. A single character outside the GSM table makes the whole message UCS-2.
 func lengthOf(text string) length {
 	isOutside := func(c rune) bool { return septets(c) == 0 }
 	if strings.ContainsFunc(text, isOutside) {
@@ -41,7 +41,7 @@ func lengthOf(text string) length {
 	return pack(text, gsm7, septets, gsmSingle, gsmMulti)
 }
 
-// septets returns the width of c in the GSM table, 0 when it is not in the table.
+// septets returns the width of c in the GSM table, or 0 if it is not in the table.
 func septets(c rune) int {
 	switch {
 	case strings.ContainsRune(gsmBasic, c):
@@ -55,8 +55,7 @@ func septets(c rune) int {
 
 func words(c rune) int { return max(1, utf16.RuneLen(c)) }
 
-// pack returns the length in units and the number of parts, filled from the left; a character of two units is never
-// split.
+// pack returns the length in units and the number of parts. A character of two units is never split between parts.
 func pack(text, alphabet string, width func(rune) int, single, multi int) length {
 	l, used := length{Alphabet: alphabet, Unicode: alphabet == ucs2, Parts: 1}, 0
 	for _, c := range text {

@@ -12,7 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// A row that recognizes rejections by their text must not treat an unreadable text as acceptance.
+// TestATextThatCannotBeReadIsNoAcceptanceBesideARuleOfFailure checks that a row that detects rejections by text does
+// not treat an unreadable text as acceptance.
 func TestATextThatCannotBeReadIsNoAcceptanceBesideARuleOfFailure(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
@@ -39,7 +40,7 @@ func TestATextThatCannotBeReadIsNoAcceptanceBesideARuleOfFailure(t *testing.T) {
 	}
 }
 
-// says serves one response, byte for byte, and returns the address.
+// says serves one response byte for byte. It returns the address.
 func says(t *testing.T, answer string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -28,12 +28,12 @@ func (f fixed) Now() time.Time { return time.Time(f) }
 
 const jobID = job.ID("00201KABCDEFGHJKMNPQRSTVWXYZ0")
 
-// seen is one request that the fake provider received.
+// seen is a request received by the fake provider.
 type seen struct {
 	Method, Path, Query, Auth, Kind, Body string
 }
 
-// api is a provider's API in this process, with the responses that the test sets.
+// api is a fake provider API. The test sets its responses.
 type api struct {
 	*httptest.Server
 

@@ -23,10 +23,10 @@ import (
 // requestTemplate renders the request for a message.
 type requestTemplate struct {
 	settings *GatewaySettings
-	texts    *template.Template // named url and body, and one per header with the header's name
+	texts    *template.Template // templates url and body, and one per header, named by the header
 }
 
-// Names of templates. The space in them keeps them apart from header names.
+// Names of templates. They contain a space, so that they differ from all header names.
 const (
 	urlText  = "the url"
 	bodyText = "the body"
@@ -76,8 +76,8 @@ func functions(secrets provider.Directory) template.FuncMap {
 	}
 }
 
-// request renders the request for a message. Errors of the templates are not returned, because their texts may contain
-// the message.
+// request renders the request for a message. Template errors are not returned, because their texts may contain the
+// message.
 func (r *requestTemplate) request(m *Message) (netguard.Request, error) {
 	q, err := r.render(m)
 	switch {
@@ -131,7 +131,7 @@ func (r *requestTemplate) text(name string, m *Message) (string, error) {
 	return text.String(), nil
 }
 
-// rehearse renders a message with special characters and fails when an escape function is missing anywhere.
+// rehearse renders a message with special characters, and returns an error if an escape function is missing.
 func (r *requestTemplate) rehearse() error {
 	const nasty = "a&injected=1#\"}\\\n%zz é"
 	data := task.SMS{Recipient: task.Recipient{Contact: "9812345678"}, Message: nasty, SenderID: nasty, OTP: "123456"}

@@ -17,27 +17,27 @@ import (
 // TwilioSettings are the settings of a row of kind twilio.
 type TwilioSettings struct {
 	Account          string `json:"account"`           // account id, begins with AC
-	KeyID            string `json:"key_id"`            // SK… when the secret is an API key; empty: account token
+	KeyID            string `json:"key_id"`            // SK… if the secret is an API key; empty: account token
 	TokenSecret      string `json:"token_secret"`      // name of the secret
 	From             string `json:"from"`              // number or sender id for tasks without senderId
-	MessagingService string `json:"messaging_service"` // begins with MG; used instead of a sender
+	MessagingService string `json:"messaging_service"` // begins with MG; replaces the sender
 	BaseURL          string `json:"base_url"`
 	TimeoutSeconds   int    `json:"timeout_seconds"`
 }
 
-// twilioCodes returns the codes of https://www.twilio.com/docs/api/errors by class.
+// twilioCodes returns the codes from https://www.twilio.com/docs/api/errors by class.
 func twilioCodes() *provider.Codes {
 	return &provider.Codes{
 		Prefix: "twilio_",
-		Limits: []int{14107, 20429, 21611, 63018}, // rate limits, queue full
+		Limits: []int{14107, 20429, 21611, 63018}, // rate limits, full queue
 		Message: []int{21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617,
-			21619, 30003, 30004, 30005, 30006}, // number or text not accepted; 21610: the recipient sent STOP
+			21619, 30003, 30004, 30005, 30006}, // number or text rejected; 21610: the recipient sent STOP
 		Account: []int{20003, 20005, 20006, 20404, 21212, 21408, 21603, 21606, 21608, 21612, 21659, 21660, 21703, 21704,
-			30002, 30007, 30034}, // account, sender, or a region or route that the account lacks
+			30002, 30007, 30034}, // account, sender, or a region or route missing in the account
 	}
 }
 
-// NewTwilio returns a provider that sends through the Messages endpoint of Twilio's API, or of a compatible one.
+// NewTwilio returns a provider that uses the Messages endpoint of Twilio's API or a compatible one.
 func NewTwilio(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	s := TwilioSettings{BaseURL: "https://api.twilio.com"}
 	if err := provider.Decode(raw, &s); err != nil {
@@ -86,7 +86,7 @@ func (s *TwilioSettings) request(m *Message, base *url.URL, token string) netgua
 }
 
 // readTwilio classifies a response by its status, and an accepted message by its own state. The texts of the response
-// repeat number and message, so they are not stored.
+// contain number and message, so they are not stored.
 func readTwilio(answer *netguard.Response, deps *provider.Deps) (id string, err error) {
 	id, named := provider.Lookup(answer.Body, "sid")
 	codeAt := "code"

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// receiverOf starts a receiver that responds with the bytes of reply for the path and closes the connection. For an
-// empty reply it closes the connection after reading the request.
+// receiverOf starts a receiver. It responds with the bytes in replies for the path and closes the connection. For an
+// empty reply, it closes the connection after reading the request.
 func receiverOf(t *testing.T, replies map[string]string) string {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -47,7 +47,8 @@ func answerRaw(conn net.Conn, replies map[string]string) {
 	_, _ = io.WriteString(conn, replies[request.URL.Path])
 }
 
-// The status line is the receiver's result, whatever happens to the body after it.
+// TestTheStatusDecidesWhateverBecomesOfTheBody checks that the status line determines the result, whatever happens to
+// the body.
 func TestTheStatusDecidesWhateverBecomesOfTheBody(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("X-Long: "+strings.Repeat("x", 1000)+"\r\n", 60)
@@ -75,7 +76,8 @@ func TestTheStatusDecidesWhateverBecomesOfTheBody(t *testing.T) {
 	}
 }
 
-// The reason of a failed webhook shows whether to check the address, the certificate or the receiver's program.
+// TestWhyThereIsNoAnswerIsToldApart checks that the reason of a failed webhook shows whether the address, the
+// certificate or the receiver's program is at fault.
 func TestWhyThereIsNoAnswerIsToldApart(t *testing.T) {
 	t.Parallel()
 	listening := receiverOf(t, map[string]string{"/closes": "", "/speaks": "SSH-2.0-OpenSSH_9.2\r\n",

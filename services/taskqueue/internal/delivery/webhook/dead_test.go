@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// The receiver's port is closed. The callers are informed within the delays of the retries and a quarter of an hour,
-// and callbacks do not pile up for days.
+// TestJobsToADeadReceiverEnd closes the receiver's port. Callers must be informed within the delays of the retries plus
+// a quarter of an hour, and callbacks must not pile up for days.
 func TestJobsToADeadReceiverEnd(t *testing.T) {
 	t.Parallel()
 	const ladder, callbackLadder = 105 * time.Second, 5*time.Second + 35*time.Minute
@@ -47,7 +47,7 @@ func TestJobsToADeadReceiverEnd(t *testing.T) {
 				t.Errorf("%v within %v: %v", c.channel, c.within, ended)
 			}
 			t.Logf("%v: %.2f claims a job", c.channel, float64(claims)/float64(len(jobs)))
-			if claims > 5*len(jobs) { // one claim for each attempt, and one that learns of the pause
+			if claims > 5*len(jobs) { // one claim per attempt, and one that finds the pause
 				t.Errorf("%v: %d claims of %d jobs", c.channel, claims, len(jobs))
 			}
 		})

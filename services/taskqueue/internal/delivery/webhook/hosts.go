@@ -9,19 +9,19 @@ import (
 
 const placePatience = 200 * time.Millisecond // long for a fast receiver, but short for a worker's slot
 
-// host counts the requests of one laboratory to one receiver, while there are any.
+// host counts one laboratory's requests to one receiver. It exists while there are any.
 type host struct {
 	places chan struct{} // capacity: requests in flight
-	users  int           // deliveries that hold or wait for a slot; guarded by hosts.mu
+	users  int           // deliveries that occupy or wait for a slot; guarded by hosts.mu
 }
 
-// hosts limits the concurrent requests of each laboratory to each receiver, so that a slow receiver does not occupy the
-// channel, and one laboratory does not keep another from a receiver.
+// hosts limits the concurrent requests of each laboratory to each receiver. A slow receiver cannot occupy the channel,
+// and laboratories do not block each other at a receiver.
 type hosts struct {
 	limit    int
 	patience time.Duration // how long a delivery waits for a slot
 
-	mu   sync.Mutex // guards busy and every users
+	mu   sync.Mutex // guards busy and all users
 	busy map[string]*host
 }
 
@@ -29,7 +29,7 @@ func newHosts(limit int) *hosts {
 	return &hosts{limit: limit, patience: placePatience, busy: map[string]*host{}}
 }
 
-// enter takes a slot of the laboratory at the origin; leave returns it. leave is nil when no slot was free in time.
+// enter takes a slot of the laboratory at the origin; leave returns it. leave is nil if no slot became free in time.
 func (h *hosts) enter(ctx context.Context, lab int64, origin string) (leave func()) {
 	key := strconv.FormatInt(lab, 10) + " " + origin
 	one := h.use(key)
@@ -56,7 +56,7 @@ func (h *hosts) use(key string) *host {
 	return one
 }
 
-// drop ends one use of a host and deletes a host without users.
+// drop ends one use of a host, and deletes the host if it has no users.
 func (h *hosts) drop(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,8 +14,9 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// A laboratory can write any request to a receiver of another one. The signature must not verify as the platform's or
-// the other laboratory's, whether the receiver's secret is the global one or a row of its own.
+// TestALaboratorysRequestPassesForNobodyElses: a laboratory can send any request to a receiver of another one. Its
+// signature must not verify as that of the platform or the other laboratory, whether the receiver's secret is global or
+// its own.
 func TestALaboratorysRequestPassesForNobodyElses(t *testing.T) {
 	t.Parallel()
 	const plain, listed, agreed = "https://plain.example.com", "https://listed.example.com", "https://agreed.example.com"

@@ -22,7 +22,7 @@ const (
 	requestID       = "X-Request-Id"
 )
 
-// build returns the request of a job, unsigned. Its errors are permanent failures.
+// build returns the unsigned request of a job. Its errors are permanent failures.
 func build(id job.ID, b *job.Body) (netguard.Request, error) {
 	of := buildWebhook
 	if id.Lane().Channel == job.Callback {
@@ -113,7 +113,7 @@ func addHeaders(to http.Header, stored []byte) error {
 	return nil
 }
 
-// curl returns the command line that repeats a request, with secrets masked.
+// curl returns a command line that repeats a request, with secrets masked.
 func curl(q netguard.Request) string {
 	var line strings.Builder
 	_, _ = fmt.Fprintf(&line, "curl -X %s %s", q.Method, quote(q.URL.String()))

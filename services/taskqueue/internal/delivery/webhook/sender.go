@@ -22,17 +22,17 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Tokens mints service tokens. Each delivery gets a new one; they are never stored.
+// Tokens issues service tokens. Each delivery gets a new one; tokens are never stored.
 type Tokens interface {
 	Mint(audience, onBehalfOf string) (string, error)
 }
 
-// Recorder stores a copy of what was sent, for the mailbox. It must not block and cannot fail a delivery.
+// Recorder stores a copy of each request, for the mailbox. It must not block and cannot make a delivery fail.
 type Recorder interface {
 	Record(m mailbox.Message)
 }
 
-// Config holds what a Sender needs.
+// Config holds the dependencies and limits of a Sender.
 type Config struct {
 	Targets         *Targets
 	Webhooks        *Signer      // signs webhook tasks
@@ -43,18 +43,18 @@ type Config struct {
 	Clock           clock.Clock
 	HostConcurrency int // concurrent requests of a laboratory to one origin
 	Pacer           *pace.Pacer
-	Rate            func(origin string) float64 // requests per second to a public origin; 0: no limit; nil: none at all
-	Held            func(origin string) bool    // reports whether an operator paused the receiver; nil: none is
+	Rate            func(origin string) float64 // requests per second to a public origin; 0: no limit; nil: no limits
+	Held            func(origin string) bool    // reports whether an operator has paused the receiver; nil: no pauses
 	Circuits        *circuit.Circuits
 }
 
-// Sender delivers webhook and callback jobs. Safe for concurrent use.
+// Sender delivers webhook and callback jobs. It is safe for concurrent use.
 type Sender struct {
 	Config
 	hosts *hosts
 }
 
-// New returns a Sender.
+// New returns a Sender with the dependencies and limits in cfg.
 func New(cfg Config) *Sender { return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)} }
 
 const (
@@ -80,13 +80,13 @@ func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	answer, err := s.exchange(ctx, client, d, q)
 	result, err := conclude(d.ID, answer, err, s.Clock.Now())
 	if to := destination(d, q); err != nil && s.Circuits.Holds(to) {
-		err = job.AsFailure(err).For(to) // its retry is parked with the jobs for the same destination
+		err = job.AsFailure(err).For(to) // the retry is parked with the jobs for the same destination
 	}
 	s.record(d, q, result, err)
 	return result, err
 }
 
-// address returns the client for the URL. For an origin of the platform it adds the service token and the header that
+// address returns the client for the URL. For an origin of the platform, it adds the service token and the header that
 // only the internal client may send.
 func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, error) {
 	if !s.Targets.IsInternal(q.URL) {
@@ -97,7 +97,7 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 			"The URL names an address of the platform itself; only its services may call it")
 	}
 	if s.Targets.lacksTLS(q.URL) {
-		q.URL.Scheme = "https" // TLS was introduced at the platform's origin while the job waited
+		q.URL.Scheme = "https" // the platform's origin changed to TLS while the job waited
 	}
 	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
 	if err != nil {
@@ -109,12 +109,12 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 	return s.Targets.internal, nil
 }
 
-// secretDelay is how long a job waits when the secret for its signature cannot be read.
+// secretDelay is how long a job waits if the secret for its signature cannot be read.
 const secretDelay = time.Minute
 
-// sign signs the request. The secrets of the receiver and the global ones sign requests of the platform: callbacks and
-// tasks of its services. A laboratory's own tasks are signed with a secret derived from these, unless the laboratory
-// agreed on one with the receiver.
+// sign signs the request. The platform's requests (callbacks, and tasks of its services) are signed with the secrets of
+// the receiver, or the global ones. A laboratory's own tasks are signed with a secret derived from these, unless the
+// laboratory and the receiver have agreed on one.
 func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 	isCallback := d.ID.Lane().Channel == job.Callback
 	signer, isOwn := s.Subscribers.of(d.Body.LabID, netguard.Origin(q.URL))
@@ -137,7 +137,8 @@ func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 	return nil
 }
 
-// destination returns what is paused after failures: a laboratory's requests to one kind of path at a receiver.
+// destination returns the unit that is paused after failures: a laboratory's requests to one class of path at a
+// receiver.
 func destination(d worker.Delivery, q netguard.Request) job.Destination {
 	return job.ToPath(d.Body.LabID, netguard.Origin(q.URL), pathClass(q.URL.Path))
 }
@@ -154,8 +155,8 @@ func pathClass(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// exchange sends the request within the limits of the receiver. While the receiver is paused or a limit is reached, the
-// job is postponed, which does not count as an attempt.
+// exchange sends the request within the receiver's limits. If the receiver is paused or a limit is reached, the job is
+// postponed, which does not count as an attempt.
 func (s *Sender) exchange(
 	ctx context.Context, client *netguard.Client, d worker.Delivery, q netguard.Request,
 ) (*netguard.Response, error) {
@@ -189,8 +190,7 @@ func (s *Sender) exchange(
 	return answer, failed
 }
 
-// judge returns the conclusion from a response about the receiver. Requests that were refused or cancelled on this side
-// give none.
+// judge returns what a response shows about the receiver. Requests rejected or cancelled on this side show nothing.
 func (s *Sender) judge(ctx context.Context, answer *netguard.Response, failed error) circuit.Verdict {
 	switch {
 	case errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil:
@@ -248,7 +248,7 @@ func statusFailure(c job.Channel, answer *netguard.Response, now time.Time) erro
 	}
 }
 
-// excerpt returns the beginning of a textual response, at most 1 KiB.
+// excerpt returns at most 1 KiB from the beginning of a textual response.
 func excerpt(answer *netguard.Response) string {
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") && !strings.HasSuffix(kind, "xml") {
@@ -283,7 +283,7 @@ func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result
 	s.Recorder.Record(m.Of(d, s.Clock.Now(), err))
 }
 
-// shown returns a header's value with credentials masked.
+// shown returns a header value with credentials masked.
 func shown(name, value string) string {
 	switch strings.ToLower(name) {
 	case "authorization", "x-api-key", "cookie":

@@ -34,7 +34,6 @@ import (
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// received is one request at the receiver.
 type received struct {
 	Method, Path, Query, Body string
 	Header                    http.Header
@@ -232,7 +231,7 @@ func TestSignaturesAreStandardWebhooksOverTheExactBytes(t *testing.T) {
 	}
 }
 
-// The test vector of the Standard Webhooks specification.
+// TestTheSpecificationsVector checks the test vector of the Standard Webhooks specification.
 func TestTheSpecificationsVector(t *testing.T) {
 	t.Parallel()
 	signer, err := webhook.NewSigner(secret + ", whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
@@ -390,8 +389,8 @@ func TestAPausedReceiverPostponesAndNeverFailsAJobWithoutARequest(t *testing.T) 
 	}
 }
 
-// A receiver that asks for a pause of a minute gets it, but only for the laboratory and the kind of path of the
-// request.
+// TestWhatAsksForTimeIsLeftAloneAndNothingBesideIt: a receiver requests a pause of one minute. Only requests of the
+// same laboratory and class of path may be paused.
 func TestWhatAsksForTimeIsLeftAloneAndNothingBesideIt(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t, false, func(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Signer signs requests by Standard Webhooks 1.0. It has one key, or several during a rotation.
+// Signer signs requests according to Standard Webhooks 1.0. It has one key, or several during a rotation.
 type Signer struct {
 	keys [][]byte
 }
@@ -26,8 +26,8 @@ const (
 	minKeyBytes   = 24
 )
 
-// NewSigner parses secrets separated by commas, the newest first: whsec_ and base64, or the bytes as they are. With an
-// empty text the signer adds no signatures.
+// NewSigner parses secrets separated by commas, the newest first. A secret is whsec_ and base64, or plain bytes. With
+// an empty text, the signer adds no signatures.
 func NewSigner(secrets string) (*Signer, error) {
 	s := &Signer{}
 	for text := range strings.SplitSeq(secrets, ",") {
@@ -62,8 +62,8 @@ func readSecret(text string) ([]byte, error) {
 	return key, nil
 }
 
-// ForLaboratory returns a signer with keys derived for a laboratory's own tasks. No laboratory can then obtain a
-// signature that a receiver takes for the platform's or another laboratory's.
+// ForLaboratory returns a signer with keys derived for a laboratory's own tasks. A laboratory thus cannot obtain a
+// signature that a receiver accepts as the platform's or another laboratory's.
 func (s *Signer) ForLaboratory(lab int64) *Signer {
 	own := &Signer{}
 	for _, key := range s.keys {
@@ -72,7 +72,7 @@ func (s *Signer) ForLaboratory(lab int64) *Signer {
 	return own
 }
 
-// Verifiers returns the secrets with which a receiver checks signatures, the newest first, in the whsec_ form.
+// Verifiers returns the secrets with which a receiver verifies signatures, the newest first, in whsec_ form.
 func (s *Signer) Verifiers() []string {
 	list := make([]string, len(s.keys))
 	for i, key := range s.keys {

@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 )
 
-// Subscriber is one secret of a receiver: a row of table tq_webhook_secret. During a rotation a receiver has several.
+// Subscriber is one secret of a receiver: a row of table tq_webhook_secret. During a rotation, a receiver has several.
 type Subscriber struct {
-	LabID  int64  `json:"lab_id,omitempty"` // 0: whatever laboratory the job is of
-	Origin string `json:"origin"`           // https://api.example.com
+	LabID  int64  `json:"lab_id,omitempty"` // 0: jobs of any laboratory
+	Origin string `json:"origin"`           // such as https://api.example.com
 	Secret string `json:"secret"`           // name of the file with the secret
 }
 
@@ -29,7 +29,7 @@ type receiver struct {
 	origin string
 }
 
-// Subscribers holds the signers of receivers with their own secrets. Safe for concurrent use, except RunOnce.
+// Subscribers holds the signers of receivers with their own secrets. It is safe for concurrent use, except RunOnce.
 type Subscribers struct {
 	copied.Rows[Subscriber]
 	secrets provider.Directory
@@ -44,8 +44,8 @@ func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies 
 	return s
 }
 
-// use reads the secrets of the rows. When a secret cannot be read, its receiver keeps the previous ones. A receiver
-// without any gets none of its jobs, because a signature with another secret would make them fail permanently.
+// use reads the secrets of the rows. If a secret cannot be read, its receiver keeps the previous ones. A receiver
+// without any secret gets none of its jobs, because jobs signed with another secret would fail permanently.
 func (s *Subscribers) use(rows []Subscriber) error {
 	next := map[receiver]*Signer{}
 	var unreadable []receiver
@@ -85,7 +85,7 @@ func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) er
 	return nil
 }
 
-// of returns the signer of a receiver, the laboratory's own one first; nil: it has none. isOwn is true for a
+// of returns the signer of a receiver, preferably the laboratory's own; nil if it has none. isOwn is true for the
 // laboratory's own.
 func (s *Subscribers) of(lab int64, origin string) (signer *Signer, isOwn bool) {
 	known := s.known()

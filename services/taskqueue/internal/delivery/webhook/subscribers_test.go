@@ -17,7 +17,7 @@ import (
 	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 )
 
-// rows is a table in a database that may be unavailable.
+// rows is a fake table in a database that may be unavailable.
 type rows struct {
 	list []Subscriber
 	err  error
@@ -31,7 +31,7 @@ func whsec(filler string) string {
 
 func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text + "\n")} }
 
-// signed returns headers signed with the signer of a receiver at this moment.
+// signed returns headers signed now with the signer of a receiver.
 func signed(t *testing.T, s *Subscribers, lab int64, origin string) http.Header {
 	t.Helper()
 	h := http.Header{}
@@ -84,7 +84,7 @@ func TestAReceiversSecretIsRotatedWithoutARejectedRequest(t *testing.T) {
 	}
 }
 
-// A key of another type must not be used as a shared secret.
+// TestAnEd25519KeyIsRefused checks that a key of another type is not used as a shared secret.
 func TestAnEd25519KeyIsRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := NewSigner("whsk_" + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "," + whsec("o")); err == nil {

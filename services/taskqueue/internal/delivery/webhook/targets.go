@@ -7,14 +7,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// Targets holds the public and the internal client, and decides which one a URL needs.
+// Targets holds the public and the internal client, and selects one by URL.
 type Targets struct {
 	public   *netguard.Client
 	internal *netguard.Client
 	origins  []string
 }
 
-// NewTargets returns both clients. origins are the exact scheme://host:port of the platform itself.
+// NewTargets returns both clients. origins are the platform's own origins, as exact scheme://host:port.
 func NewTargets(origins []string, public, internal netguard.Config) (*Targets, error) {
 	trusted, err := netguard.NewTrusted(origins, internal)
 	if err != nil {
@@ -37,13 +37,13 @@ func (t *Targets) CheckPublic(raw string) error {
 	return err
 }
 
-// IsInternal reports whether u has an origin of the platform, in any notation, and also when it has http for an origin
-// that uses TLS now.
+// IsInternal reports whether u has an origin of the platform, in any notation, including http for an origin that now
+// uses TLS.
 func (t *Targets) IsInternal(u *url.URL) bool {
 	return slices.Contains(t.origins, netguard.Origin(u)) || t.lacksTLS(u)
 }
 
-// lacksTLS reports whether a URL has http for an origin, a host with a port, that uses TLS now.
+// lacksTLS reports whether a URL uses http for an origin (host and port) that now uses TLS.
 func (t *Targets) lacksTLS(u *url.URL) bool {
 	with := *u
 	with.Scheme = "https"

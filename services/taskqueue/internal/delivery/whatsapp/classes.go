@@ -11,12 +11,12 @@ import (
 func codes() *provider.Codes {
 	return &provider.Codes{
 		Prefix:  "whatsapp_",
-		Limits:  []int{4, 80007, 130429, 131048, 133016}, // rate limits of application, account and number
+		Limits:  []int{4, 80007, 130429, 131048, 133016}, // rate limits of the application, account and number
 		Passing: []int{1, 2, 131000, 131016, 131057, 133004},
 		Message: []int{100, 130472, 131008, 131009, 131021, 131026, 131047, 131049, 131050, 131051, 131052, 131053,
-			132000, 132001, 132005, 132007, 132012, 132068, 132069}, // errors of recipient, text, template and file
+			132000, 132001, 132005, 132007, 132012, 132068, 132069}, // errors of the recipient, text, template and file
 		Account: []int{3, 10, 190, 368, 130497, 131005, 131031, 131037, 131042, 131045, 132015, 132016,
-			133010}, // errors of token, permission, policy, payment and number; paused templates
+			133010}, // errors of the token, permission, policy, payment and number; paused templates
 	}
 }
 
@@ -25,8 +25,8 @@ const (
 	firstPermission, lastPermission = 200, 299
 )
 
-// read returns the id of a message that was sent, or why it was not. The texts of the response may repeat the message,
-// so only the code is kept.
+// read returns the id of a sent message, or why it was not sent. The response may repeat the text of the message, so
+// only the code is kept.
 func (p *Provider) read(answer *netguard.Response) (id string, err error) {
 	if answer.Status >= 200 && answer.Status < 300 {
 		id, found := provider.Lookup(answer.Body, "messages.0.id")

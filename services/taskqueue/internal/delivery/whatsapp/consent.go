@@ -1,5 +1,5 @@
-// Package whatsapp delivers WhatsApp tasks through Meta's Graph interface, or a compatible one: it checks consent at
-// the moment of sending, builds the messages of a task, and classifies the interface's errors.
+// Package whatsapp delivers WhatsApp tasks through Meta's Graph API or a compatible one: it checks consent at the time
+// of sending, builds the messages of a task, and classifies the API's errors.
 package whatsapp
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Consent reports which recipients agreed to messages.
+// Consent reports which recipients have agreed to messages.
 type Consent interface {
-	// Allowed reports whether the current consent of cacheKey in laboratory labID is an opt-in. After an error the consent
-	// is unknown, and no message may be sent.
+	// Allowed reports whether the current consent of cacheKey in laboratory labID is an opt-in. After an error, the
+	// consent is unknown and no message may be sent.
 	Allowed(ctx context.Context, labID int64, cacheKey string) (bool, error)
 }
 
@@ -27,14 +27,14 @@ type Gate struct {
 	next    worker.Handler
 }
 
-// consentDelay is how long a message waits when consents cannot be read.
+// consentDelay is how long a message waits if consents cannot be read.
 const consentDelay = 30 * time.Second
 
 // NewGate returns a Gate in front of next.
 func NewGate(consent Consent, next worker.Handler) *Gate { return &Gate{consent: consent, next: next} }
 
-// Handle checks consent at the moment of sending: a recipient who opted out after the task was accepted gets no
-// message. Without consent the job fails permanently.
+// Handle checks consent at the time of sending: a recipient who opted out after the task was accepted gets no message.
+// Without consent, the job fails permanently.
 func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.WhatsApp
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
@@ -55,5 +55,5 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 	return g.next.Handle(ctx, d)
 }
 
-// ConsentKey returns the key of the recipient's consent: cache_key, else country code and number.
+// ConsentKey returns the key of the recipient's consent: cache_key or, if it is empty, country code and number.
 func ConsentKey(d *task.WhatsApp, to phone.Number) string { return cmp.Or(d.CacheKey, to.Digits) }

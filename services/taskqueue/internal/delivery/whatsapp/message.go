@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxCaption      = 1024 // characters of a text beside a file
+	maxCaption      = 1024 // maximum length of a text sent with a file
 	defaultLanguage = "en"
 )
 
@@ -65,8 +65,8 @@ type file struct {
 	Caption  string `json:"caption,omitempty"`
 }
 
-// Parts returns the request bodies of a task in the order of sending: a template with its first file in the header, or
-// the text (as the first file's caption when it fits), then one message for each further file.
+// Parts returns the request bodies of a task in the order of sending. First comes a template with its first file in the
+// header, or the text (as the first file's caption if it fits). Each further file is a message of its own.
 func Parts(id job.ID, d *task.WhatsApp, to phone.Number) ([][]byte, error) {
 	list := []message{{Type: "text", Text: &text{Body: d.Message}}}
 	files, name := d.Files, d.FileName // file_name is the name of the first file
@@ -110,7 +110,7 @@ func templateOf(d *task.WhatsApp) *template {
 	return t
 }
 
-// fileMessage returns a message with a picture as image, or any other file as a document with its name.
+// fileMessage returns a message with a picture as an image, or any other file as a document with its name.
 func fileMessage(link, name, caption string) message {
 	f := &file{Link: link, Caption: caption}
 	if isImage(link) {

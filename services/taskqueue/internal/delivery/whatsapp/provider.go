@@ -21,18 +21,18 @@ import (
 type Settings struct {
 	PhoneNumberID  string `json:"phone_number_id"` // id of the sender's number
 	TokenSecret    string `json:"token_secret"`    // name of the secret with the token
-	Version        string `json:"version"`         // version of the interface: v23.0
+	Version        string `json:"version"`         // version of the API, such as v23.0
 	BaseURL        string `json:"base_url"`
 	TimeoutSeconds int    `json:"timeout_seconds"`
 }
 
 const (
-	defaultVersion = "v23.0" // pinned, because an interface without a version may change at any time
+	defaultVersion = "v23.0" // pinned, because an unversioned API may change at any time
 	defaultTimeout = 20 * time.Second
 	maxTimeout     = time.Minute
 )
 
-// Provider sends from one phone number. Safe for concurrent use.
+// Provider sends from one phone number. It is safe for concurrent use.
 type Provider struct {
 	deps     provider.Deps
 	secret   string // name of the secret with the token
@@ -65,11 +65,11 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	}, err
 }
 
-// Paid is true: conversations are charged, and a report must not arrive twice.
+// Paid returns true: conversations are charged, and a report must not arrive twice.
 func (p *Provider) Paid() bool { return true }
 
-// Handle sends the parts of a task that were not sent yet, in order. The states of the parts are returned with the
-// result, so that a retry skips sent ones.
+// Handle sends the remaining parts of a task in order. It returns the states of the parts with the result, so that a
+// retry skips sent ones.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var data task.WhatsApp
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {

@@ -28,7 +28,7 @@ type fixed time.Time
 
 func (f fixed) Now() time.Time { return time.Time(f) }
 
-// graph is the Graph interface in this process. It responds with the queued replies, then with success.
+// graph is a fake of the Graph API. It responds with the queued replies, then with success.
 type graph struct {
 	*httptest.Server
 
@@ -63,7 +63,7 @@ func serve(t *testing.T) *graph {
 	return g
 }
 
-// next queues replies; nil is success.
+// next queues replies; nil means success.
 func (g *graph) next(list ...func(http.ResponseWriter)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -189,7 +189,7 @@ func TestARetrySendsOnlyTheFilesThatAreLeft(t *testing.T) {
 	if provider.Outcome(err) != "retry" || !result.Sent || len(g.took()) != 2 {
 		t.Fatalf("%s %+v", provider.Outcome(err), result)
 	}
-	d.Body.Progress = result.Progress // as the worker stores it for the retry
+	d.Body.Progress = result.Progress // stored for the retry, as by the worker
 	result, err = p.Handle(t.Context(), d)
 	got := g.took()
 	if err != nil || !result.Sent || len(got) != 2 || !strings.Contains(got[0], "b.pdf") || !strings.Contains(got[1], "c.pdf") {
@@ -197,7 +197,7 @@ func TestARetrySendsOnlyTheFilesThatAreLeft(t *testing.T) {
 	}
 }
 
-// ledger is a Consent whose result the test sets.
+// ledger is a fake Consent. The test sets its result.
 type ledger struct {
 	allowed map[string]bool
 	err     error

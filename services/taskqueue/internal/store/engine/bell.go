@@ -11,19 +11,19 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// bell receives wake-ups for one channel of one shard. At most one BLPOP per process is blocked on it. It is started
-// only for a fetcher that has nothing to do, so that a busy process leaves the wake-ups to idle ones.
+// bell receives wake-ups for one channel of one shard. A process blocks in at most one BLPOP per bell, and only while a
+// fetcher is idle, so that a busy process leaves the wake-ups to idle ones.
 type bell struct {
 	listening atomic.Bool
 	rung      chan error
 }
 
-// idlePoll is the longest sleep of an idle fetcher. It limits the delay when another process received the wake-up.
+// idlePoll is the longest sleep of an idle fetcher. It limits the delay if another process received the wake-up.
 const idlePoll = time.Second
 
-// WaitBell returns after a wake-up for the channel, after d (at most one second), or with the error of ctx or of Redis.
-// d is timed here and not by Redis, whose timeouts are up to 100 ms late on an idle server. A wake-up that another
-// process received costs at most the idle poll.
+// WaitBell returns after a wake-up for the channel, after d (at most one second), or with an error of ctx or Redis. d
+// is measured here and not by Redis, whose timeouts are up to 100 ms late on an idle server. If another process
+// received the wake-up, the delay is at most the idle poll.
 func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error {
 	b := r.heard[shard][c]
 	if b.listening.CompareAndSwap(false, true) {
@@ -41,7 +41,7 @@ func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.D
 	}
 }
 
-// listen blocks until a wake-up arrives or the idle poll is over, and passes on nil or the error of Redis.
+// listen blocks until a wake-up arrives or the idle poll has passed, and sends nil or the error of Redis.
 func (b *bell) listen(ctx context.Context, bells redis.UniversalClient, key string) {
 	err := bells.Do(ctx, "BLPOP", key, idlePoll.Seconds()).Err()
 	if errors.Is(err, redis.Nil) {

@@ -19,16 +19,15 @@ import (
 
 const benchBatch = 250
 
-// BenchmarkEnqueueClaimSettle measures the engine's part of a job: accepted in batches, claimed with its body, settled
-// with a result record. It reports jobs per second and Redis CPU per job.
+// BenchmarkEnqueueClaimSettle measures the engine's work for a job: accepted in batches, claimed with its body, settled
+// with a result record. It reports jobs per second and Redis CPU time per job.
 func BenchmarkEnqueueClaimSettle(b *testing.B) {
 	for _, fsync := range []string{"no", "everysec", "always"} {
 		b.Run("appendfsync_"+fsync, func(b *testing.B) { lives(b, fsync, 0) })
 	}
 }
 
-// BenchmarkBesideLaboratoriesOfTomorrow is BenchmarkEnqueueClaimSettle while many laboratories have a job that is due
-// tomorrow.
+// BenchmarkBesideLaboratoriesOfTomorrow is BenchmarkEnqueueClaimSettle while many laboratories have a job due tomorrow.
 func BenchmarkBesideLaboratoriesOfTomorrow(b *testing.B) {
 	for _, labs := range []int{0, 200, 2000} {
 		b.Run(strconv.Itoa(labs), func(b *testing.B) { lives(b, "no", labs) })

@@ -8,29 +8,29 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// List is a sorted set of a shard that holds jobs.
+// List is a sorted set of jobs on a shard.
 type List int
 
-// Lists by the state of their jobs. Scores are due times, fencing tokens and end times.
+// Lists, by the state of their jobs. Scores are due times, fencing tokens and end times.
 const (
 	ListLane   List = iota // waiting jobs, by flow and due time
 	ListLeases             // running jobs of a channel, by the end of their leases
-	ListDead               // failed and unknown jobs, by the time of their end; one flow is scored as in a lane
+	ListDead               // failed and unknown jobs, by the time of their end; those of one flow are scored as in a lane
 )
 
-// AllFlows selects every flow of a lane or of the dead letters.
+// AllFlows selects all flows of a lane or of the dead letters.
 const AllFlows job.Flow = -1
 
-// Range is a part of one list of one shard: the jobs of one flow, or up to a time.
+// Range is a part of one list on one shard: the jobs of one flow, or those up to a time.
 type Range struct {
 	Shard int
 	List  List
-	Lane  job.Lane // ListLeases uses only the channel, ListDead nothing
+	Lane  job.Lane // ListLeases uses only the channel; ListDead ignores it
 	Flow  job.Flow // ListLane, ListDead: only this flow; or AllFlows
-	Until int64    // ListDead: only jobs that ended by then, in ms; 0: all
+	Until int64    // ListDead: only jobs that ended until then, in ms; 0: all
 }
 
-// Bounds returns the lowest and the highest score of the range.
+// Bounds returns the lowest and the highest score in the range.
 func (x Range) Bounds() (low, high int64) {
 	base := int64(0)
 	low, high = 0, 1<<53-1
@@ -44,7 +44,7 @@ func (x Range) Bounds() (low, high int64) {
 	return low, high
 }
 
-// TimeOf returns the time in a score of the range. The dead letters of all flows are ordered by time alone.
+// TimeOf returns the time in a score of the range. The dead letters of all flows are ordered only by time.
 func (x Range) TimeOf(score int64) int64 {
 	if x.List == ListLeases || x.List == ListDead && x.Flow == AllFlows {
 		return score
@@ -52,16 +52,15 @@ func (x Range) TimeOf(score int64) int64 {
 	return job.DueOfScore(score)
 }
 
-// Member is one entry of a list. It also serves as the cursor of a scan, which continues after it.
+// Member is one entry of a list. It is also the cursor of a scan, which continues after it.
 type Member struct {
 	ID    job.ID
 	Score int64
-	Time  int64 // ms, from the score by Range.TimeOf
+	Time  int64 // in ms, derived from the score by Range.TimeOf
 }
 
-// Browse lists up to most members of a range after a cursor, in order of score and id; the zero Member starts at the
-// beginning. A scan returns every member that stays in the list for its whole duration, whatever is added or removed
-// meanwhile.
+// Browse returns up to most members of a range after a cursor, ordered by score and id; the zero Member starts at the
+// beginning. A scan returns every member that stays in the list for its whole duration, regardless of other changes.
 func (r *Redis) Browse(ctx context.Context, x Range, after Member, most int) ([]Member, error) {
 	k := keysOf(x.Shard)
 	key := k.lane(x.Lane)
@@ -85,7 +84,7 @@ func (r *Redis) Browse(ctx context.Context, x Range, after Member, most int) ([]
 
 // Ahead counts the scheduled jobs of a lane by the hour in which they are due.
 type Ahead struct {
-	Hours   []int64 // the first one is the current hour, of which only the rest counts
+	Hours   []int64 // the first is the rest of the current hour
 	Later   int64
 	Partial bool // jobs are missing, because counting them would have taken too long
 }
@@ -95,7 +94,7 @@ const (
 	aheadCalls = 20  // script calls per lane
 )
 
-// Ahead counts the scheduled jobs of a lane for the given number of hours; first is the start of the first hour.
+// Ahead counts the scheduled jobs of a lane for the given number of hours. first is the start of the first hour.
 func (r *Redis) Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (Ahead, error) {
 	a := Ahead{Hours: make([]int64, hours)}
 	from := int64(0)

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Claim leases up to Max ready jobs. The jobs may have been claimed although it returns an error: they run after their
-// lease expires.
+// Claim leases up to Max ready jobs. If it returns an error, jobs may have been claimed nevertheless; they run after
+// their lease has expired.
 func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	k := keysOf(q.Shard)
 	keys := append(k.lanesAndRings(lanesOf(q.Channel)...), k.leases(q.Channel), k.the(counterKey), k.bell(q.Channel),
@@ -25,8 +25,8 @@ func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	return readClaim(parts), nil
 }
 
-// ReadBodies reads the stored bodies of claimed jobs of one shard. Jobs without a body after an error run when their
-// lease expires.
+// ReadBodies reads the stored bodies of claimed jobs of one shard. If it returns an error, jobs without a body run
+// after their lease has expired.
 func (r *Redis) ReadBodies(ctx context.Context, jobs []Leased) error {
 	keys := make([]string, len(jobs))
 	for i := range jobs {
@@ -63,7 +63,7 @@ func (r *Redis) claimArgs(q ClaimRequest) []any {
 	return args
 }
 
-const claimHead = 7 // number of fields in the claim's reply before the jobs
+const claimHead = 7 // number of fields before the jobs in the claim's reply
 
 func readClaim(parts []any) Claim {
 	c := Claim{
@@ -88,7 +88,7 @@ func readClaim(parts []any) Claim {
 	return c
 }
 
-// bodies reads keys with MGET and retries when the reply was lost, which is safe because MGET changes nothing.
+// bodies reads keys with MGET. It retries if the reply was lost, which is safe because MGET changes nothing.
 func (r *Redis) bodies(ctx context.Context, keys []string) ([][]byte, error) {
 	if len(keys) == 0 {
 		return nil, nil

@@ -8,9 +8,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Clock returns the time of Redis. Redis decides when jobs are due and when they expire, so every time that a process
-// stores for it, or compares with one of its times, comes from this clock: a difference between the clocks of the two
-// machines has no effect. It returns the process's own time until the first measurement. Safe for concurrent use.
+// Clock returns Redis's time. Redis decides when jobs are due and when leases expire, so every time that a process
+// stores in Redis or compares with Redis's times comes from this clock. A difference between the clocks of the two
+// machines then has no effect. Until the first measurement it returns the process's own time. It is safe for concurrent
+// use.
 type Clock struct {
 	System clock.Clock
 	ahead  atomic.Int64 // nanoseconds
@@ -19,10 +20,10 @@ type Clock struct {
 // Now returns the time of Redis.
 func (c *Clock) Now() time.Time { return c.System.Now().Add(c.Ahead()) }
 
-// Ahead returns how far Redis's clock is ahead of the process's own; negative when it is behind.
+// Ahead returns how far Redis's clock is ahead of the process's clock; negative if it is behind.
 func (c *Clock) Ahead() time.Duration { return time.Duration(c.ahead.Load()) }
 
-// Measure compares the clocks. After an error the last difference is kept.
+// Measure compares the clocks. After an error, the last difference is kept.
 func (c *Clock) Measure(ctx context.Context, q interface {
 	Holds(ctx context.Context) (Holds, error)
 }) error {

@@ -25,8 +25,8 @@ import (
 
 const masters = 3
 
-// openCluster starts a cluster of three masters, each with that many replicas, and an engine on it. nodes has the
-// masters first.
+// openCluster starts a cluster of three masters with the given number of replicas each, and an engine on it. The
+// masters come first in nodes.
 func openCluster(t *testing.T, replicas int, set engine.Settings) (q *engine.Redis, nodes []*redistest.Server) {
 	t.Helper()
 	var addrs, buses, names []string
@@ -81,7 +81,7 @@ func whole(ctx context.Context, nodes []*redistest.Server) error {
 	return nil
 }
 
-// copied returns an error until each master has that many replicas with all of its data.
+// copied returns an error until each master has the given number of replicas with all of its data.
 func copied(ctx context.Context, nodes []*redistest.Server, replicas int) error {
 	for i, node := range nodes {
 		text, err := node.Client().Info(ctx, "replication").Result()
@@ -92,7 +92,7 @@ func copied(ctx context.Context, nodes []*redistest.Server, replicas int) error 
 	return nil
 }
 
-// checkSlots checks that the keys of a shard are in one slot and that the nodes share the shards evenly.
+// checkSlots checks that the keys of a shard are in one slot, and that the nodes share the shards evenly.
 func checkSlots(t *testing.T, nodes []*redistest.Server) {
 	t.Helper()
 	slots := map[string]int64{}
@@ -227,8 +227,8 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 	checkSlots(t, nodes)
 }
 
-// One of three masters dies under load. Its shards wait until its replica is master, the others continue, and every
-// acknowledged job is still there.
+// TestAMasterOfAClusterDiesUnderLoad kills one of three masters under load. Its shards wait until its replica is
+// master, the others continue, and every acknowledged job must still exist.
 func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	t.Parallel()
 	set := engine.DefaultSettings()
@@ -236,7 +236,7 @@ func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	q, nodes := openCluster(t, 1, set)
 	var mu sync.Mutex // guards accepted and later
 	var accepted []job.ID
-	later := map[int]bool{} // shards that accepted something after the death
+	later := map[int]bool{} // shards that accepted jobs after the death
 	dead := make(chan struct{})
 	var all sync.WaitGroup
 	load, stop := context.WithCancel(t.Context())

@@ -12,13 +12,13 @@ import (
 // time for the script.
 const confirmTimeout = time.Second
 
-// ErrUnconfirmed reports that a batch is in the master's memory, but not yet on the replicas or the disk that the
-// settings require. Its jobs may run and may be lost; submitting the same batch again adds no jobs.
+// ErrUnconfirmed is returned if a batch is in the master's memory, but not yet on the replicas or disks that the
+// settings require. Its jobs may run or be lost. Submitting the same batch again adds no jobs.
 var ErrUnconfirmed = errors.New("too few replicas or disks have the batch")
 
-// repeatConfirmed runs a script as repeat does, and succeeds only when the replicas and the disk that the settings
-// require have what the script wrote. The script must write in every successful case, also when there is nothing left
-// to do, because Redis waits for the last write of the same connection.
+// repeatConfirmed runs a script like repeat, and succeeds only if the required replicas and disks have what the script
+// wrote. The script must write in every successful case, even if there is nothing left to do, because Redis waits for
+// the last write of the connection.
 func (r *Redis) repeatConfirmed(ctx context.Context, name string, keys []string, args []any) (any, error) {
 	if r.set.WaitReplicas == 0 && !r.set.WaitAOF {
 		return r.repeat(ctx, name, keys, args)
@@ -28,7 +28,7 @@ func (r *Redis) repeatConfirmed(ctx context.Context, name string, keys []string,
 	})
 }
 
-// confirmed sends the script, then WAIT or WAITAOF, over one connection to the keys' master.
+// confirmed sends the script, then WAIT or WAITAOF, over one connection to the master of the keys.
 func (r *Redis) confirmed(ctx context.Context, name string, keys []string, args []any) (any, error) {
 	node, err := r.masterOf(ctx, keys[0])
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *Redis) confirmed(ctx context.Context, name string, keys []string, args 
 	return script.Val(), nil
 }
 
-// enough reports whether answer, the reply of WAIT or WAITAOF, meets the settings: the number of replicas, or the
-// numbers of disks and of replicas.
+// enough reports whether answer, the reply to WAIT or WAITAOF, meets the settings: the number of replicas, or the
+// numbers of disks and replicas.
 func (r *Redis) enough(answer any) bool {
 	if !r.set.WaitAOF {
 		return number(answer) >= int64(r.set.WaitReplicas)
@@ -61,7 +61,6 @@ func (r *Redis) enough(answer any) bool {
 	return len(had) == 2 && number(had[0]) >= 1 && number(had[1]) >= int64(r.set.WaitReplicas)
 }
 
-// masterOf returns the node that has a key.
 func (r *Redis) masterOf(ctx context.Context, key string) (redis.Cmdable, error) {
 	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
 		return cluster.MasterForKey(ctx, key)

@@ -12,26 +12,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Profile is the durability that the queue demands of Redis.
+// Profile is the durability required of Redis.
 type Profile string
 
-// The setting TASKQUEUE_PROFILE has one of these values.
+// Values of the setting TASKQUEUE_PROFILE.
 const (
-	Durable  Profile = "durable"  // every accepted job survives kill -9 of Redis; anything less is refused
-	Attested Profile = "attested" // as Durable, where Redis does not show its settings: the operator vouches for them
-	Fast     Profile = "fast"     // whatever Redis offers, with a warning of what may be lost; refused in production
+	Durable  Profile = "durable"  // every accepted job survives kill -9 of Redis; anything less is rejected
+	Attested Profile = "attested" // like Durable, but trusts the operator for settings that Redis does not report
+	Fast     Profile = "fast"     // accepts any Redis and warns what may be lost; rejected in production
 )
 
-// Contract is the outcome of one check of Redis's settings. Its texts are for operators; each ends with the command
-// that fixes it.
+// Contract is the result of one check of Redis's settings. Its texts are for operators; each ends with the command that
+// fixes the problem.
 type Contract struct {
-	Broken []string // accepted jobs may be lost: the durable and the attested profile refuse them
-	Unseen []string // settings that Redis does not show: only the attested profile accepts them
+	Broken []string // accepted jobs may be lost: rejected by the durable and the attested profile
+	Unseen []string // settings that Redis does not report: only the attested profile accepts them
 	Weak   []string // recommended changes
 }
 
-// CheckContract checks what the engine relies on: version, role, append-only file, eviction, replicas. It returns an
-// error when Redis could not be read.
+// CheckContract checks what the engine relies on: version, role, append-only file, eviction and replicas. It returns an
+// error if Redis could not be read.
 func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -44,7 +44,7 @@ func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
 	return c, err
 }
 
-// eachMaster calls ask for the masters of a cluster, one after the other, or for the single server.
+// eachMaster calls ask for each master of a cluster in turn, or for the single server.
 func (r *Redis) eachMaster(ctx context.Context, ask func(context.Context, redis.Cmdable) error) error {
 	node, isCluster := r.rdb.(*redis.ClusterClient)
 	if !isCluster {
@@ -58,7 +58,7 @@ func (r *Redis) eachMaster(ctx context.Context, ask func(context.Context, redis.
 	})
 }
 
-// Memory returns the share of its memory limit that the fullest master uses, 0 to 1; 0 when Redis has no limit.
+// Memory returns the share of its memory limit used by the fullest master, from 0 to 1; 0 if Redis has no limit.
 func (r *Redis) Memory(ctx context.Context) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func (c *Contract) inspect(ctx context.Context, rdb redis.Cmdable, set Settings)
 	return nil
 }
 
-// settingsOf reads the settings that INFO does not contain; nil when the user of the queue may not read them.
+// settingsOf reads the settings that INFO does not contain; nil if the queue's user may not read them.
 func settingsOf(ctx context.Context, rdb redis.Cmdable) (map[string]string, error) {
 	all := map[string]string{}
 	for _, pattern := range []string{"*append*", "min-replicas-to-write", "lazyfree-lazy-expire"} {
@@ -111,7 +111,7 @@ func settingsOf(ctx context.Context, rdb redis.Cmdable) (map[string]string, erro
 	return all, nil
 }
 
-// Oldest supported Redis versions, as 100 × major + minor: of the engine, and of WAITAOF.
+// Oldest supported Redis versions of the engine and of WAITAOF, as 100 × major + minor.
 const (
 	oldest        = 700
 	oldestWaitAOF = 702
@@ -169,7 +169,7 @@ func when(is bool, list *[]string, format string, args ...any) {
 	}
 }
 
-// versionOf returns 702 for "7.2.5".
+// versionOf converts a version to a number, such as "7.2.5" to 702.
 func versionOf(text string) int {
 	major, rest, _ := strings.Cut(text, ".")
 	minor, _, _ := strings.Cut(rest, ".")

@@ -17,7 +17,7 @@ func TestEveryWeakSettingIsNamedWithWhatMendsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		args         []string
 		set          func(*engine.Settings)
-		broken, weak string // texts in the finding that is wanted; empty: none
+		broken, weak string // texts in the expected finding; empty: no finding
 	}{
 		"all as it should be":         {args: good},
 		"no append-only file":         {args: append(good, "--appendonly", "no"), broken: "CONFIG SET appendonly yes"},
@@ -56,7 +56,7 @@ func patientSettings() engine.Settings {
 	return s
 }
 
-// only reports whether the list is empty, or with words has exactly one finding, which contains them.
+// only reports whether the list is empty or, if words are given, has exactly one finding that contains them.
 func only(list []string, words string) bool {
 	if words == "" {
 		return len(list) == 0

@@ -52,8 +52,8 @@ func enqueueSome(ctx context.Context, q *engine.Redis) ([]job.ID, error) {
 	return accepted.IDs, err
 }
 
-// enqueueUntilItFails enqueues from eight goroutines and calls breakIt once that many jobs are accepted. It returns the
-// jobs that were accepted until each goroutine got an error.
+// enqueueUntilItFails enqueues from eight goroutines and calls breakIt after the given number of accepted jobs. It
+// returns the jobs accepted until each goroutine got an error.
 func enqueueUntilItFails(t *testing.T, q *engine.Redis, enough int, breakIt func()) []job.ID {
 	t.Helper()
 	var mu sync.Mutex // guards accepted

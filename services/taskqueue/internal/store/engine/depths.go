@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Depths returns the numbers of jobs of a shard by lane, and of its dead letters and archive queue.
+// Depths returns the numbers of jobs on a shard by lane, and of its dead letters and archive queue.
 func (r *Redis) Depths(ctx context.Context, shard int) (Depths, error) {
 	k, lanes := keysOf(shard), job.Lanes()
 	keys, args := append(k.all(deadKey, endsKey), k.lanesAndRings(lanes...)...), make([]any, len(lanes))
@@ -28,21 +28,21 @@ func (r *Redis) Depths(ctx context.Context, shard int) (Depths, error) {
 	return d, nil
 }
 
-// Measured is the part of the engine that Total needs.
+// Measured is the part of the engine used by Total.
 type Measured interface {
 	Depths(ctx context.Context, shard int) (Depths, error)
 	Paused(ctx context.Context, shard int) (map[Target]time.Time, error)
 	Holds(ctx context.Context) (Holds, error)
 }
 
-// Totals are the sums over all shards, with the current pauses.
+// Totals holds the sums over all shards and the current pauses.
 type Totals struct {
 	Depths
-	Paused map[Target]time.Time // read from shard 0: all shards have the same
+	Paused map[Target]time.Time // read from shard 0, because all shards have the same pauses
 	Holds  Holds
 }
 
-// Total measures all shards. Its cost does not depend on the number of waiting jobs.
+// Total measures all shards. Its cost is independent of the number of waiting jobs.
 func Total(ctx context.Context, q Measured) (t Totals, err error) {
 	t.Lanes = make([]Depth, len(job.Lanes()))
 	for shard := range job.Shards {

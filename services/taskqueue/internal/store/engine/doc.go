@@ -1,11 +1,11 @@
-// Package engine owns the queue's data in Redis and the only code that changes it: one Lua script per
-// transition, each validating first, mutating after, and safe to repeat. Time is Redis's alone. Every key of a
-// script is declared and carries the shard as hash tag, so one script touches one cluster slot.
+// Package engine stores the queue's data in Redis and is the only code that changes it. Each transition is one Lua
+// script, which validates before it writes and is safe to repeat. All times are from Redis's clock. Every key of a
+// script is declared and has the hash tag of its shard, so a script uses a single cluster slot.
 //
-// A job is in exactly one place: a lane (waiting; score = due ms), the leases of its channel (running; score =
-// fencing token), or the dead. The token is the lease deadline in ms × 1000 plus a claim counter: the claim that
-// settles a job must still hold the token, so a late worker can never overwrite what came after it.
+// A job is in exactly one place: a lane (waiting; the score contains the flow and the due time), the leases of its
+// channel (running; the score is the fencing token), or the dead letters. The token is the lease deadline in ms × 1000
+// plus a claim counter. Settling a job requires its current token, so a late worker cannot overwrite a newer state.
 //
-// The package model holds an in-memory double; one suite tests both. Callers declare the
-// small interfaces they need.
+// Package enginetest is an in-memory fake of the engine; one suite tests both. Callers declare the small interfaces
+// that they use.
 package engine

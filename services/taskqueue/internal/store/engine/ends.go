@@ -9,13 +9,13 @@ import (
 )
 
 // Ends is a page of a shard's archive queue: finished jobs that are not archived yet, oldest first. A job that was
-// revived and finished again is in the queue twice.
+// retried by an operator and finished again is in the queue twice.
 type Ends struct {
-	Forgotten int64 // jobs removed from the queue before these; TrimEnds compares it
+	Forgotten int64 // number of jobs removed from the queue before these, for comparison by TrimEnds
 	IDs       []job.ID
 }
 
-// OldestEnds lists up to most jobs of a shard's archive queue.
+// OldestEnds returns up to most of the oldest jobs in a shard's archive queue.
 func (r *Redis) OldestEnds(ctx context.Context, shard, most int) (Ends, error) {
 	k, pipe := keysOf(shard), r.rdb.TxPipeline()
 	count, page := pipe.Get(ctx, k.the(endsGoneKey)), pipe.LRange(ctx, k.the(endsKey), 0, int64(most)-1)
@@ -30,13 +30,12 @@ func (r *Redis) OldestEnds(ctx context.Context, shard, most int) (Ends, error) {
 // Ended is the end of one job.
 type Ended struct {
 	ID     job.ID
-	Record []byte // nil: the job still waits or runs, was revived, or its record has expired
-	Dead   bool   // the job is kept with its body, for retryTask and for operators
+	Record []byte // nil: the job still waits or runs, was retried, or its record has expired
+	Dead   bool   // the job is kept with its body, for retryTask and operators
 }
 
-// HowEnded reads the result records of jobs, in the order of the ids. It needs two round trips for a page of jobs,
-// where Info needs several for each job. Dead letters are read first, so that a job which an operator resolves
-// meanwhile is found in one of the two places.
+// HowEnded reads the result records of jobs, in the order of the ids. It needs two round trips for a page of jobs. Dead
+// letters are read first, so that a job resolved by an operator meanwhile is found in one of the two places.
 func (r *Redis) HowEnded(ctx context.Context, ids []job.ID) ([]Ended, error) {
 	list := make([]Ended, len(ids))
 	dead, results := map[string][]int{}, map[string][]int{}
@@ -53,7 +52,7 @@ func (r *Redis) HowEnded(ctx context.Context, ids []job.ID) ([]Ended, error) {
 	return list, r.readRecords(ctx, results, list, false)
 }
 
-// readRecords reads the result records of jobs from hashes, which maps each hash to indexes of list.
+// readRecords reads the result records of jobs from hashes, a map from each hash to indexes of list.
 func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list []Ended, dead bool) error {
 	pipe := r.rdb.Pipeline()
 	answers := map[string]*redis.SliceCmd{}
@@ -77,15 +76,15 @@ func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list [
 	return nil
 }
 
-// TrimEnds removes the observed jobs from the archive queue. It reports false when another process has removed them.
+// TrimEnds removes the observed jobs from the archive queue. It returns false if another process has removed them.
 func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, error) {
 	keys := keysOf(shard).all(endsKey, endsGoneKey)
 	reply, err := r.repeat(ctx, "trim_ends", keys, []any{observed.Forgotten, len(observed.IDs)})
 	return number(reply) > 0, err
 }
 
-// ForgetResults deletes the result records of archived jobs; dead letters are kept. A job with such a record is never
-// revived, so a repeated or late call deletes nothing newer.
+// ForgetResults deletes the result records of archived jobs, except dead letters. A job with such a record is never
+// retried, so a repeated or late call deletes nothing newer.
 func (r *Redis) ForgetResults(ctx context.Context, ids []job.ID) error {
 	buckets := map[string][]string{}
 	for _, id := range ids {

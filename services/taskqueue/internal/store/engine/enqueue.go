@@ -12,12 +12,12 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// ringWithin is how soon a job must be due to wake an idle fetcher at once; the fetcher then sleeps until the exact
+// ringWithin is how soon a job must be due to wake an idle fetcher immediately; the fetcher then sleeps until the exact
 // time.
 const ringWithin = 2 * time.Second
 
-// Enqueue accepts a batch. When it returns nil, the jobs are as durable as Redis is configured to be. It is
-// safe to call again with the same batch after any error.
+// Enqueue accepts a batch. If it returns nil, the jobs are as durable as Redis is configured to be. After any error, it
+// is safe to call it again with the same batch.
 func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	keys, args := r.enqueueCall(keysOf(b.Jobs[0].ID.Shard()), b)
 	reply, err := r.repeatConfirmed(ctx, "enqueue", keys, args)
@@ -30,8 +30,8 @@ func (r *Redis) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 	return readAccepted(reply, b)
 }
 
-// enqueueCall builds the script's arguments. Consecutive jobs that differ only in their bodies share one description:
-// reading, copying and comparing it for each job costs Redis more than the job itself.
+// enqueueCall builds the script's arguments. Consecutive jobs that differ only in their bodies share one description,
+// because reading, copying and comparing a description per job costs Redis more than the job itself.
 func (r *Redis) enqueueCall(k shardKeys, b Batch) (keys []string, args []any) {
 	var lanes index[job.Lane]
 	var bells, windows index[string]
@@ -69,7 +69,7 @@ func (r *Redis) enqueueCall(k shardKeys, b Batch) (keys []string, args []any) {
 	return keys, slices.Concat(args, perRun)
 }
 
-// alike returns how many jobs at the beginning differ only in their bodies. A job with a window is never grouped.
+// alike returns how many of the first jobs differ only in their bodies. A job with a window is never grouped.
 func alike(jobs []NewJob) int {
 	first := &jobs[0]
 	n := 1
@@ -87,7 +87,7 @@ func (k shardKeys) seenBody(w *Window) string {
 	return k.body(w.Seen)
 }
 
-// refusals maps the status of the script to an error.
+// refusals maps statuses of the script to errors.
 var refusals = map[int64]error{3: ErrConflict, 4: ErrLaneFull, 5: ErrWindowChanged, 6: ErrFlowFull}
 
 func readAccepted(reply any, b Batch) (Accepted, error) {
@@ -105,7 +105,7 @@ func readAccepted(reply any, b Batch) (Accepted, error) {
 	return Accepted{}, fmt.Errorf("script enqueue answered %d, which this version does not understand", status)
 }
 
-// readIDs splits the ids of a batch. An empty text means that the script kept none: the ids are the batch's own.
+// readIDs splits the ids of a batch. An empty text means that the script did not store them: they are the batch's own.
 func readIDs(text string, b Batch) []job.ID {
 	ids := make([]job.ID, 0, len(b.Jobs))
 	if text == "" {
@@ -120,7 +120,7 @@ func readIDs(text string, b Batch) []job.ID {
 	return ids
 }
 
-// LookupWindow returns the job that a window holds now; empty when it holds none. Enqueue compares the id again.
+// LookupWindow returns the job that a window holds now, or an empty id. Enqueue compares the id again.
 func (r *Redis) LookupWindow(ctx context.Context, shard int, key string) (job.ID, error) {
 	pipe := r.rdb.Pipeline()
 	id := pipe.HGet(ctx, keysOf(shard).the(windowKey+key), "id")

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// pairOfServers starts a master, a replica that has all of its data, and a sentinel.
+// pairOfServers starts a master, a replica with all of its data, and a sentinel.
 func pairOfServers(t *testing.T) (master *redistest.Server, sentinel string) {
 	t.Helper()
 	master = redistest.Start(t, "--repl-diskless-sync-delay", "0", "--min-replicas-to-write", "0")
@@ -71,7 +71,8 @@ func TestWhatWasAcknowledgedIsDeliveredAfterTheMastersDeath(t *testing.T) {
 	}
 }
 
-// A repeated batch whose jobs exist already must also wait for the replicas.
+// TestARepeatedBatchIsNotAcceptedBeforeItIsCopied checks that a repeated batch whose jobs already exist also waits for
+// the replicas.
 func TestARepeatedBatchIsNotAcceptedBeforeItIsCopied(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

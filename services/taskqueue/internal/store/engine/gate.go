@@ -10,31 +10,32 @@ import (
 	"time"
 )
 
-// Gate rejects new jobs until a check found that Redis meets the profile. Jobs that are in the queue run in any case.
+// Gate rejects new jobs until a check has shown that Redis meets the profile. Jobs in the queue run in any case.
 type Gate struct {
 	*Redis
 	profile Profile
-	warn    func(list []string) // called when the findings differ from those of the previous check
+	warn    func(list []string) // called if the findings differ from those of the previous check
 	state   atomic.Pointer[gateState]
 }
 
 type gateState struct {
 	open   bool
 	broken string
-	found  []string // all findings, recommended changes included
+	found  []string // all findings, including recommended changes
 }
 
-// ErrClosed reports that Redis does not meet the profile, or was not checked yet.
+// ErrClosed is returned if Redis does not meet the profile or has not been checked yet.
 var ErrClosed = errors.New("redis does not keep the durable profile")
 
-// NewGate returns a closed gate; Check opens it. warn gets the findings of a check when they change.
+// NewGate returns a closed gate; Check opens it. warn is called with the findings of a check when they change.
 func NewGate(r *Redis, profile Profile, warn func(list []string)) *Gate {
 	g := &Gate{Redis: r, profile: profile, warn: warn}
 	g.state.Store(&gateState{})
 	return g
 }
 
-// Check checks Redis, opens or closes the gate, and loads the scripts when it opens. It serves as the readiness probe.
+// Check checks Redis, opens or closes the gate, and loads the scripts when the gate opens. It is used as the readiness
+// probe.
 func (g *Gate) Check(ctx context.Context) error {
 	before := g.state.Load()
 	now, err := g.look(ctx, before.open)
@@ -60,7 +61,7 @@ func (g *Gate) Check(ctx context.Context) error {
 }
 
 // look checks Redis and returns the new state of the gate. A Redis user without the rights that the queue needs is
-// refused in every profile, because operations would fail halfway.
+// rejected with every profile, because operations would fail halfway.
 func (g *Gate) look(ctx context.Context, open bool) (*gateState, error) {
 	if !open {
 		missing, err := g.MissingRights(ctx)

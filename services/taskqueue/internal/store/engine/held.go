@@ -10,17 +10,16 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// heldKey is the hash of destinations that are paused after failures or at their own request. There is one for all
-// processes and shards.
+// heldKey is the hash of destinations paused after failures or at their own request. All processes and shards share it.
 const heldKey = "tq:held"
 
-// longestHold is the longest pause of a destination that fails repeatedly, unless the destination asks for a longer
+// longestHold is the maximum pause of a destination that fails repeatedly, unless the destination requests a longer
 // one.
 const longestHold = 3 * time.Minute
 
-// Held is the pause of one destination, in ms of Redis's clock.
+// Held is the pause of a destination, in ms of Redis's clock.
 type Held struct {
-	UntilMs int64 // then one delivery may try the destination
+	UntilMs int64 // after this, one delivery may test the destination
 	SinceMs int64
 }
 
@@ -50,14 +49,14 @@ func whole(text string) int64 {
 	return n
 }
 
-// Hold pauses a destination for d, or longer when it has been failing for some time: a quarter of that time, at most
+// Hold pauses a destination for d or, if it has been failing for some time, for a quarter of that time, at most
 // longestHold.
 func (r *Redis) Hold(ctx context.Context, to job.Destination, d time.Duration) error {
 	_, err := r.hold(ctx, to, d, false)
 	return err
 }
 
-// TryHeld returns 0 when the caller may try a paused destination now; the destination then stays paused for all others
+// TryHeld returns 0 if the caller may test a paused destination now; the destination then stays paused for all others
 // for at least d. Otherwise it returns how long to wait.
 func (r *Redis) TryHeld(ctx context.Context, to job.Destination, d time.Duration) (wait time.Duration, err error) {
 	return r.hold(ctx, to, d, true)

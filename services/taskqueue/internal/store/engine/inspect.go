@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Traces is the set of places in Redis where something of a job is stored.
+// Traces is the set of places in Redis that contain data of a job.
 type Traces int
 
 // Bits of Traces. A sound job has at most one of InLane, InLease and InDead.
@@ -18,7 +18,7 @@ const (
 	InLease          // the job is running
 	InDead           // the job is kept for /retryTask/
 	HasBody          //
-	HasResult        // a record in the results of the hour of its creation
+	HasResult        // a record in the result bucket of the hour of its creation
 	HasGrave         // a record among the dead letters
 	HasCrashes
 	HasRenewal
@@ -26,12 +26,12 @@ const (
 	HasIntent
 )
 
-// Source is one key, or one prefix of keys, in which ids of jobs are stored.
+// Source is a key, or a prefix of keys, in which ids of jobs are stored.
 type Source struct {
 	Name string // shown to operators: "lane", "leases", "dead", "bodies", …
 	key  string
 	kind byte                 // type of the key: z sorted set, h hash; k: key is a prefix
-	own  func(id job.ID) bool // nil: all jobs of the shard may be there
+	own  func(id job.ID) bool // nil: any job of the shard may be there
 }
 
 // MayHold reports whether a job of the shard may be there.
@@ -61,7 +61,7 @@ func (r *Redis) Sources(shard int) []Source {
 }
 
 // Page reads about count ids of a source from cursor on; the next cursor is 0 at the end. An id may appear twice, and
-// ids added or removed during the scan may be missing. The texts are not validated and may be no ids.
+// ids added or removed during the scan may be missing. The texts are not validated and may not be ids.
 func (r *Redis) Page(
 	ctx context.Context, s Source, cursor uint64, count int64,
 ) (texts []string, next uint64, err error) {
@@ -83,7 +83,7 @@ func (r *Redis) Page(
 	return texts, next, nil
 }
 
-// scan reads a page of the keys with a prefix on the node that holds the shard, and returns them without the prefix.
+// scan reads a page of the keys with a prefix on the node of the shard. It returns the keys without the prefix.
 func (r *Redis) scan(ctx context.Context, prefix string, cursor uint64, count int64) ([]string, uint64, error) {
 	node, err := r.masterOf(ctx, prefix)
 	if err != nil {
@@ -105,8 +105,8 @@ func everySecond(list []string) []string {
 }
 
 // Repair removes a damaged job from the queue, unless it changed since it was observed. A job with a body becomes a
-// dead letter of this flow, with the record. An empty record only deletes what a finished run left. Repair reports
-// whether the job was unchanged.
+// dead letter of this flow, with the given record. With an empty record, only the remains of a finished run are
+// deleted. Repair reports whether the job was unchanged.
 func (r *Redis) Repair(ctx context.Context, observed Snapshot, record []byte, flow job.Flow) (bool, error) {
 	k := keysOf(observed.ID.Shard())
 	reply, err := r.run(ctx, "repair", k.lives(k.places(observed.ID)...),

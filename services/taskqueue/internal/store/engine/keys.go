@@ -6,13 +6,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// shardKeys is the prefix of all Redis keys of one shard. The hash tag is a constant of the shard: no text of a caller
-// ever stands between the braces.
+// shardKeys is the prefix of all Redis keys of one shard. The hash tag is a constant of the shard, so text from a
+// caller never appears between the braces.
 type shardKeys string
 
 func keysOf(shard int) shardKeys { return shardKeys("tq:{" + tags[shard] + "}:") }
 
-// Keys of a shard, and the prefixes of keys of which it has many. The names are stored data and never change.
+// Keys of a shard, and prefixes of its repeated keys. The names are stored data and never change.
 const (
 	counterKey   = "n"      // claim counter
 	claimerKey   = "claim:" // + claimer: the token of its last claim
@@ -34,12 +34,11 @@ const (
 	pausedKey    = "paused"    // paused channels, laboratories and receivers
 	groupsKey    = "groups"    // groups of parked jobs
 	groupKey     = "g:"        // + hash: one of their lists
-	flowBytesKey = "flowbytes" // queued bytes by flow, measured by one process for all
+	flowBytesKey = "flowbytes" // waiting bytes by flow, measured by one process for all
 )
 
 func (k shardKeys) the(name string) string { return string(k) + name }
 
-// all returns several keys of the shard.
 func (k shardKeys) all(names ...string) []string {
 	list := make([]string, len(names), len(names)+16)
 	for i, name := range names {
@@ -48,7 +47,8 @@ func (k shardKeys) all(names ...string) []string {
 	return list
 }
 
-// lives returns the keys that every script which uses lives.lua begins with, in its order, followed by more.
+// lives returns the keys with which every script that uses lives.lua begins, in the order of that file, followed by
+// more.
 func (k shardKeys) lives(more ...string) []string {
 	list := append(k.all(deadKey, recordsKey, deadFlowsKey, crashesKey, renewalsKey, cancelsKey, intentsKey, endsKey),
 		k.lane(CallbackLane()), k.ring(CallbackLane()), k.bell(job.Callback))
@@ -76,7 +76,7 @@ func (k shardKeys) lanesAndRings(lanes ...job.Lane) []string {
 	return list
 }
 
-// windowOr returns the key of a window, or other when window is empty.
+// windowOr returns the key of a window, or other if window is empty.
 func (k shardKeys) windowOr(window, other string) string {
 	if window == "" {
 		return other
@@ -84,8 +84,8 @@ func (k shardKeys) windowOr(window, other string) string {
 	return k.the(windowKey + window)
 }
 
-// index numbers distinct values in the order of first use, starting at 1, so that the jobs of a call can refer to what
-// they share.
+// index numbers distinct values in the order of their first use, starting at 1, so that the jobs of a call can refer to
+// shared values.
 type index[T comparable] struct {
 	list  []T
 	known map[T]int

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// largest stores the size of the longest script reply, counting texts only.
+// largest stores the size of the longest script reply, counting only texts.
 type largest struct{ bytes atomic.Int64 }
 
 func (l *largest) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -41,7 +41,8 @@ func (l *largest) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Many large jobs are read in many short calls, so that other clients of Redis are served in between.
+// TestALookAtManyLargeJobsNeverHoldsRedisForLong checks that many large jobs are read in many short calls, so that
+// other clients of Redis are served in between.
 func TestALookAtManyLargeJobsNeverHoldsRedisForLong(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr, MaxRetries: -1})

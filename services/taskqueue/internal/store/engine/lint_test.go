@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Lua rounds 16-digit numbers when it converts them to text, and fencing tokens have 16 digits.
+// TestScriptsNeverTurnNumbersIntoTextOrUseUndeclaredKeys: Lua rounds 16-digit numbers when it converts them to text,
+// and fencing tokens have 16 digits. No script may convert them.
 func TestScriptsNeverTurnNumbersIntoTextOrUseUndeclaredKeys(t *testing.T) {
 	t.Parallel()
 	banned := map[string]*regexp.Regexp{

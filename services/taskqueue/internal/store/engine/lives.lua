@@ -1,6 +1,6 @@
--- Code shared by the scripts that create or end jobs. Their keys begin with these keys of the shard, which KEYS calls
--- "those of lives": the dead letters and their records, the data about running jobs, the archive queue, and the lane of
--- callbacks.
+-- Code shared by the scripts that create or end jobs. Their first keys are these keys of the shard, called "those of
+-- lives" in KEYS comments: the dead letters and their records, the data about running jobs, the archive queue, and the
+-- lane of callbacks.
 local DEAD, RECORDS, DEADFLOWS, CRASHES, RENEWALS, CANCELS, INTENTS, ENDS, CALLBACKS, CALLBACKRING, CALLBACKBELL =
   unpack(KEYS, 1, 11)
 local function keep(results, seconds, list) -- stores result records (a list of ids and records) until they expire

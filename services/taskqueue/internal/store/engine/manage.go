@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Cancel ends waiting jobs and marks running ones, in batches; the results are in the order of the list. Safe to call
-// again after an error: jobs that the first call ended are then reported as finished.
+// Cancel ends waiting jobs and marks running ones, in batches. The results are in the order of the list. It may be
+// called again after an error: jobs ended by the first call are then reported as finished.
 func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, error) {
 	id := func(c *Cancellation) job.ID { return c.ID }
 	return inBatches(list, id, func(k shardKeys, batch []Cancellation) ([]Cancelled, error) {
@@ -25,13 +25,13 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 	})
 }
 
-// places returns the keys in which a job may be stored: its lane, the leases of its channel, its result bucket, its
+// places returns the keys in which a job may be stored: its lane, the leases of its channel, its result bucket and its
 // body.
 func (k shardKeys) places(id job.ID) []string {
 	return []string{k.lane(id.Lane()), k.leases(id.Lane().Channel), k.results(id.CreatedMs()), k.body(id)}
 }
 
-// Reschedule moves a waiting job to another due time; a time in the past means now.
+// Reschedule moves a waiting job to another due time. A time in the past means now.
 func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
 	k, lane := keysOf(m.ID.Shard()), m.ID.Lane()
 	body := k.body(m.ID)
@@ -47,11 +47,11 @@ type Resolution struct {
 	ID        job.ID
 	Observed  []byte // the current record, with the state unknown
 	Record    []byte
-	Sent      bool // the message was sent: the job is finished and is not kept for a retry
+	Sent      bool // the message was sent: the job is finished and not kept for a retry
 	Callbacks []NewJob
 }
 
-// Resolve replaces the record of a dead letter and reports whether the record was the observed one. Safe to call again.
+// Resolve replaces the record of a dead letter and reports whether the record was the observed one. It is idempotent.
 func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 	k := keysOf(x.ID.Shard())
 	var children births
@@ -63,18 +63,19 @@ func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 	return number(reply) == 1, err
 }
 
-// Revival asks to run a failed job again with a new body, if its record is still the observed one.
+// Revival is a request to run a failed job again with a new body, if its record is still the observed one.
 type Revival struct {
 	ID       job.ID
 	Body     []byte
 	Observed []byte
-	Window   string // window that the job leaves, because no task may join a job that ran; empty: none
+	Window   string // window that the job leaves, because tasks must not join a job that has run; empty: none
 }
 
-const reviveBytes = 256 << 10 // bodies and records of one script call
+const reviveBytes = 256 << 10 // maximum bytes of bodies and records per script call
 
-// RetryFailed revives failed jobs after delay, in batches, each job completely or not at all; the results are in the
-// order of the list. After an error some jobs may have been revived: the same call again returns true for them.
+// RetryFailed retries failed jobs after delay, in batches. Each job is retried completely or not at all. The results
+// are in the order of the list. After an error, some jobs may have been retried; the same call again returns true for
+// them.
 func (r *Redis) RetryFailed(ctx context.Context, list []Revival, delay time.Duration) ([]bool, error) {
 	id := func(x *Revival) job.ID { return x.ID }
 	return inBatches(list, id, func(k shardKeys, batch []Revival) ([]bool, error) {
@@ -96,7 +97,7 @@ func (r *Redis) RetryFailed(ctx context.Context, list []Revival, delay time.Dura
 	})
 }
 
-const infoBytes = 256 << 10 // bodies that one script call reads
+const infoBytes = 256 << 10 // maximum bytes of bodies read per script call
 
 // Info returns the current state of jobs, in the order of the ids.
 func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
@@ -139,7 +140,8 @@ func readSnapshot(id job.ID, now int64, p []any) Snapshot {
 	return s
 }
 
-// TrimDead deletes the observed dead letters of one shard, unless they were revived meanwhile, and returns how many.
+// TrimDead deletes the observed dead letters of one shard, unless they were retried meanwhile, and returns their
+// number.
 func (r *Redis) TrimDead(ctx context.Context, shard int, list []Member) (int64, error) {
 	k := keysOf(shard)
 	keys, args := k.lives(), make([]any, 0, 2*len(list))

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Group identifies parked jobs that wait for the same destination: those of one flow and channel. A parked job stays in
-// its lane and becomes due at the latest after its delay; the list of its group allows to release it earlier.
+// Group identifies parked jobs of one flow and channel that wait for the same destination. A parked job stays in its
+// lane and becomes due after its delay at the latest; the list of its group allows it to be released earlier.
 type Group struct {
 	Channel job.Channel
 	Flow    job.Flow
@@ -32,17 +32,17 @@ func parseGroup(text string) (g Group, ok bool) {
 	return g, errC == nil && errF == nil
 }
 
-// listOf returns the key of a group's list. It holds a hash of the group, and so no text of a caller.
+// listOf returns the key of a group's list. It contains a hash of the group, and thus no text from a caller.
 func (k shardKeys) listOf(g Group) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(g.String()))
 	return fmt.Sprintf("%s%016x", k.the(groupKey), h.Sum64())
 }
 
-// maxGroups bounds the groups of a shard that one call lists; the others are listed once these are empty.
+// maxGroups is the maximum number of groups of a shard listed per call. Further groups are listed once these are empty.
 const maxGroups = 2000
 
-// Groups lists the groups of a shard that have parked jobs.
+// Groups returns the groups of a shard that have parked jobs.
 func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
 	pipe := r.rdb.Pipeline()
 	names := pipe.ZRange(ctx, keysOf(shard).the(groupsKey), 0, maxGroups-1)
@@ -56,8 +56,8 @@ func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
 	return list, err
 }
 
-// Unpark makes up to most parked jobs of a group due now, the longest wait first, and returns how many. One call reads
-// at most 250 parked jobs.
+// Unpark makes up to most parked jobs of a group due now, the longest wait first, and returns their
+// number. One call reads at most 250 parked jobs.
 func (r *Redis) Unpark(ctx context.Context, shard int, g Group, most int) (went int, err error) {
 	k := keysOf(shard)
 	keys := append([]string{k.listOf(g), k.the(groupsKey), k.bell(g.Channel)}, k.lanesAndRings(lanesOf(g.Channel)...)...)

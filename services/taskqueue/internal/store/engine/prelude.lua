@@ -1,6 +1,6 @@
--- Code that all scripts share; it stands before each of them. The score of a job in its lane is its flow times SPAN
+-- Code shared by all scripts, which is put before each of them. The score of a job in its lane is its flow times SPAN
 -- plus the due time since EPOCH. The ring of a lane is its ready index: the flows, each with a time before which none
--- of their jobs is due. A bell is a list on which idle fetchers wait for a wake-up.
+-- of its jobs is due. A bell is a list on which idle fetchers wait for a wake-up.
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local function clock()
   local t = redis.call('TIME')

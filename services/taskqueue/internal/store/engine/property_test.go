@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// pair runs the same operations on Redis and on the model and compares all results.
+// pair runs the same operations on Redis and the in-memory engine, and compares all results.
 type pair struct {
 	t       *rapid.T
 	base    *testing.T
@@ -27,7 +27,7 @@ type pair struct {
 	model   *enginetest.Model
 	clock   *manual
 	ids     []job.ID
-	tokens  map[job.ID][2]int64 // last known token on Redis and on the model
+	tokens  map[job.ID][2]int64 // last known token on Redis and on the in-memory engine
 	keys    *job.Generator
 	claimNo int
 	last    [2]int64 // tokens of the last claim whose reply was not lost
@@ -78,7 +78,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 	})
 }
 
-// tick advances both clocks by at least a millisecond, so that due times order operations in the same way.
+// tick advances both clocks by at least a millisecond, so that due times have the same order in both.
 func (p *pair) tick(d time.Duration) {
 	ctx, cancel := context.WithTimeout(p.base.Context(), d)
 	defer cancel()
@@ -247,7 +247,7 @@ func (p *pair) unpark(t *rapid.T) {
 	p.equal("unpark", x, y, errX, errY)
 }
 
-// hold pauses a destination, tries it or ends its pause.
+// hold pauses a destination, tests it or ends its pause.
 func (p *pair) hold(t *rapid.T) {
 	const to, long = job.Destination("to:12 a"), time.Hour
 	p.tick(2 * time.Millisecond)
@@ -266,7 +266,7 @@ func (p *pair) hold(t *rapid.T) {
 	p.equal("held", len(a.Held), len(b.Held), errA, errB)
 }
 
-// reap waits until every lease has expired on both clocks, also leases that were renewed for long.
+// reap waits until all leases have expired on both clocks, even those renewed for a long time.
 func (p *pair) reap(*rapid.T) {
 	p.tick(propertySettings().Lease + 3*time.Millisecond)
 	a, errA := p.redis.Expired(p.base.Context(), 0, job.Webhook, 100)
@@ -322,7 +322,7 @@ func (p *pair) check(*rapid.T) {
 	p.audit()
 }
 
-// depths compares the values that do not depend on the clocks.
+// depths compares the values that are independent of the clocks.
 func (p *pair) depths() {
 	a, errA := p.redis.Depths(p.base.Context(), 0)
 	b, errB := p.model.Depths(p.base.Context(), 0)
@@ -334,8 +334,8 @@ func (p *pair) depths() {
 	p.equal("depths", a, b, errA, errB)
 }
 
-// audit runs the invariant check, which reads every key. Leases that end too late are ignored, because this test renews
-// them so.
+// audit runs the invariant check, which reads every key. It ignores leases that end too late, because this test creates
+// such leases by renewal.
 func (p *pair) audit() {
 	report, err := audit.CheckShard(p.base.Context(), p.redis, 0)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// readySteps bounds one script call to about two milliseconds of Redis.
+// readySteps limits a script call to about two milliseconds of Redis's time.
 const readySteps = 500
 
 // UnlistedFlows counts the flows with waiting jobs that are missing in a shard's ready indexes, or are listed there for
@@ -15,7 +15,7 @@ func (r *Redis) UnlistedFlows(ctx context.Context, shard int) (int, error) {
 	return r.compareReadyIndex(ctx, shard, 0)
 }
 
-// RepairReadyIndex adds the flows that UnlistedFlows counts to the ready indexes, and returns their number.
+// RepairReadyIndex adds the flows counted by UnlistedFlows to the ready indexes, and returns their number.
 func (r *Redis) RepairReadyIndex(ctx context.Context, shard int) (int, error) {
 	return r.compareReadyIndex(ctx, shard, 1)
 }

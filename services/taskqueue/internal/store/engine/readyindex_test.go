@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// waiting enqueues one job for each of that many laboratories.
+// waiting enqueues one job for each of the given number of laboratories.
 func waiting(t testing.TB, q *engine.Redis, labs int, due time.Time) {
 	t.Helper()
 	ids := job.NewGenerator(clock.System{})
@@ -28,7 +28,7 @@ func waiting(t testing.TB, q *engine.Redis, labs int, due time.Time) {
 	}
 }
 
-// commands returns how often scripts called each command, by the server's statistics.
+// commands returns how often scripts called each command, according to the server's statistics.
 func commands(t testing.TB, client *redis.Client, do func()) (calls int) {
 	t.Helper()
 	if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
@@ -55,8 +55,8 @@ func atoi(text string) (n int) {
 	return n
 }
 
-// Jobs that are due tomorrow cost nothing today, neither in a claim nor in a measurement, however many laboratories
-// have such jobs.
+// TestJobsOfTomorrowCostAClaimNothing checks that jobs due tomorrow cost nothing in a claim or a measurement today,
+// however many laboratories have such jobs.
 func TestJobsOfTomorrowCostAClaimNothing(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -90,7 +90,8 @@ func TestJobsOfTomorrowCostAClaimNothing(t *testing.T) {
 
 func now(testing.TB) time.Time { return clock.System{}.Now() }
 
-// The ready index of 700 laboratories was lost.
+// TestFlowsThatTheReadyIndexLacksAreFoundAgain deletes the ready index of 700 laboratories and checks that it is
+// repaired.
 func TestFlowsThatTheReadyIndexLacksAreFoundAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -126,7 +127,8 @@ func TestFlowsThatTheReadyIndexLacksAreFoundAgain(t *testing.T) {
 	}
 }
 
-// The bytes that one process measured are visible to all, and expire when no process measures any more.
+// TestTheBytesOfFlowsAreToldToAllProcesses checks that bytes measured by one process are visible to all, and expire
+// when no process measures any more.
 func TestTheBytesOfFlowsAreToldToAllProcesses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

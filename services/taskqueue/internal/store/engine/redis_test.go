@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// open returns an engine on database db of the server. Its scripts are not loaded, so that NOSCRIPT is tested as well.
+// open returns an engine on database db of the server. Its scripts are not loaded, so that NOSCRIPT is tested too.
 func open(t testing.TB, addr string, db int, set engine.Settings) *engine.Redis {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: addr, DB: db, MaxRetries: -1})
@@ -21,7 +21,7 @@ func open(t testing.TB, addr string, db int, set engine.Settings) *engine.Redis 
 	return q
 }
 
-// wait returns a function that sleeps, because Redis's clock cannot be moved.
+// wait returns a function that sleeps, because Redis's clock cannot be set.
 func wait(t testing.TB) func(time.Duration) {
 	return func(d time.Duration) {
 		ctx, cancel := context.WithTimeout(t.Context(), d)

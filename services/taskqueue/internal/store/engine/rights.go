@@ -13,9 +13,9 @@ import (
 // Keys is the pattern that matches every Redis key of the queue.
 const Keys = "tq:*"
 
-// commands are the Redis commands of the engine, its scripts, the mailbox, the rate limits and the copies of secrets,
-// each with the arguments that it needs at least. The check of rights executes none of them. CONFIG GET is not in the
-// list, because CheckContract reports what cannot be checked without it.
+// commands are the Redis commands used by the engine, its scripts, the mailbox, the rate limits and the copies of rows,
+// each with its minimum arguments. The check of rights does not execute them. CONFIG GET is not in the list, because
+// CheckContract reports what cannot be checked without it.
 var commands = []string{
 	"set KEY 0", "incr KEY", "incrby KEY 1", "get KEY", "mget KEY", "mset KEY 0", "strlen KEY", "exists KEY", "del KEY",
 	"unlink KEY", "expire KEY 60", "pexpire KEY 60", "pexpireat KEY 60",
@@ -33,8 +33,8 @@ func nameOfCommand(line string) string {
 	return name
 }
 
-// Rights returns the ACL rules of the queue's user in the form of `ACL SETUSER`. A cluster's client also needs the
-// commands that read the cluster's map.
+// Rights returns the ACL rules of the queue's user in the form of `ACL SETUSER`. A cluster client also needs the
+// commands that read the cluster's topology.
 func Rights() []string {
 	list := []string{"+config|get"}
 	for _, line := range commands {
@@ -44,8 +44,8 @@ func Rights() []string {
 	return list
 }
 
-// MissingRights returns the rights that the queue needs and its user lacks. The texts are for operators and end with
-// the statement that fixes them.
+// MissingRights returns the rights that the queue's user lacks. The texts are for operators and end with the statement
+// that grants the right.
 func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -61,7 +61,7 @@ func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	switch {
 	case err == nil:
 		return r.lacks(missing), nil
-	case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "command"): // and not a key
+	case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "command"): // about a command, not a key
 		return r.lacks([]string{"eval"}), nil
 	case redis.HasErrorPrefix(err, "NOPERM"):
 		const finding = "user %s of redis may not use the queue's keys: ACL SETUSER %[1]s ~%[2]s"
@@ -84,7 +84,7 @@ func (r *Redis) lacks(missing []string) []string {
 		strings.Join(names, ", "), strings.Join(names, " +"))}
 }
 
-// answered reports whether err is an error that Redis itself returned, other than a temporary one.
+// answered reports whether err was returned by Redis and is not temporary.
 func answered(err error) bool {
 	var said redis.Error
 	return errors.As(err, &said) && !indeterminate(err)

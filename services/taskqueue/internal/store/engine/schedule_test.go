@@ -11,8 +11,9 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// A single stall of the disk under other tests makes some jobs late. The tail is therefore only logged here, and
-// checked by the benchmarks; the median shows whether scheduled jobs are polled.
+// TestScheduledJobsStartOnTimeAndNeverEarly: a single stall of the disk, caused by other tests, makes some jobs late.
+// The tail is therefore only logged here and checked by the benchmarks. The median shows whether scheduled jobs are
+// polled.
 func TestScheduledJobsStartOnTimeAndNeverEarly(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

@@ -25,8 +25,8 @@ var prelude string
 //go:embed lives.lua
 var lives string
 
-// scripts are the Lua scripts by name. Each consists of the line with its flags, the shared code (prelude.lua, and
-// lives.lua where the script uses it) and its own code.
+// scripts maps names to Lua scripts. Each consists of the line with its flags, the shared code (prelude.lua, and
+// lives.lua if the script uses it) and its own code.
 var scripts = func() map[string]*redis.Script {
 	all := map[string]*redis.Script{}
 	files, _ := scriptFiles.ReadDir("scripts") // embedded files can always be read
@@ -42,7 +42,7 @@ var scripts = func() map[string]*redis.Script {
 	return all
 }()
 
-// Load puts every script into Redis. It is called on connecting, and again after a NOSCRIPT error.
+// Load loads all scripts into Redis. It is called on connecting, and again after a NOSCRIPT error.
 func (r *Redis) Load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -61,7 +61,8 @@ func (r *Redis) run(ctx context.Context, name string, keys []string, args []any)
 	})
 }
 
-// loaded executes a script. On NOSCRIPT (a restarted or failed-over Redis) it loads all scripts and executes it again.
+// loaded executes a script. After NOSCRIPT, caused by a restart or failover of Redis, it loads all scripts and executes
+// it again.
 func (r *Redis) loaded(ctx context.Context, name string, run func(context.Context) (any, error)) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
@@ -83,7 +84,7 @@ const (
 	repeatPause = 20 * time.Millisecond
 )
 
-// repeat executes an idempotent script, up to three times while its outcome is not known and ctx lasts.
+// repeat executes an idempotent script, up to three times while the outcome is unknown and ctx has not ended.
 func (r *Redis) repeat(ctx context.Context, name string, keys []string, args []any) (any, error) {
 	return r.again(ctx, func() (any, error) { return r.run(ctx, name, keys, args) })
 }
@@ -100,7 +101,7 @@ func (r *Redis) again(ctx context.Context, run func() (any, error)) (any, error)
 	}
 }
 
-// indeterminate reports whether err leaves open if the script ran, or is temporary.
+// indeterminate reports whether err is temporary or leaves open whether the script ran.
 func indeterminate(err error) bool {
 	var answered redis.Error
 	if errors.As(err, &answered) && !errors.Is(err, redis.Nil) {
@@ -112,8 +113,8 @@ func indeterminate(err error) bool {
 	return errors.As(err, &network) || !errors.Is(err, context.Canceled)
 }
 
-// list executes an idempotent script that returns a list: head fields, then records of each fields. Other replies are
-// an error.
+// list executes an idempotent script that returns a list of head fields followed by records of each fields. Other
+// replies are errors.
 func (r *Redis) list(ctx context.Context, name string, keys []string, args []any, head, each int) ([]any, error) {
 	reply, err := r.repeat(ctx, name, keys, args)
 	if err != nil {
@@ -144,12 +145,12 @@ func answers[T ~int](ctx context.Context, r *Redis, name string, keys []string, 
 	return list, nil
 }
 
-// manageBatch is how many jobs one script call reads or ends: that takes Redis one or two milliseconds.
+// manageBatch is how many jobs one script call reads or ends, which takes Redis one or two milliseconds.
 const manageBatch = 100
 
 // inBatches calls ask for the jobs of each shard, at most manageBatch at a time, and returns the results in the order
-// of the jobs. ask may process only the first ones of a batch, but at least one. After an error some jobs may have been
-// processed.
+// of the jobs. ask may process only the first jobs of a batch, but at least one. After an error, some jobs may have
+// been processed.
 func inBatches[J, A any](jobs []J, id func(*J) job.ID, ask func(k shardKeys, batch []J) ([]A, error)) ([]A, error) {
 	all := make([]A, len(jobs))
 	shards := map[int][]int{}

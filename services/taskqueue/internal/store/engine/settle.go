@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Settle ends leases of one channel of one shard for the workers that hold them. The verdicts are in the order of the
-// settlements. Safe to call again with the same arguments.
+// Settle ends leases of one channel on one shard for the workers that hold them. The verdicts are in the order of the
+// settlements. It is idempotent.
 func (r *Redis) Settle(ctx context.Context, shard int, c job.Channel, list []Settlement) ([]Verdict, error) {
 	keys, args := r.settleCall(keysOf(shard), "a", c, list)
 	return answers[Verdict](ctx, r, "settle", keys, args, len(list))
 }
 
-// Reap ends expired leases as Settle does; leases that were renewed meanwhile are skipped. fence is the number that
-// Lead returned: when another process leads now, nothing changes.
+// Reap ends expired leases like Settle; leases renewed meanwhile are skipped. fence is the number returned by Lead: if
+// another process leads now, nothing changes.
 func (r *Redis) Reap(
 	ctx context.Context, shard int, c job.Channel, fence int64, list []Settlement,
 ) ([]Verdict, error) {
@@ -26,14 +26,14 @@ func (r *Redis) Reap(
 	return answers[Verdict](ctx, r, "settle", append(keys, k.the(leaderKey)), args, len(list))
 }
 
-// common holds the values that consecutive settlements often share: all but ids and payloads. The script gets them once
-// for a run of equal ones.
+// common holds the values that consecutive settlements often share: everything except ids and payloads. The script gets
+// them once per run of equal ones.
 type common struct {
 	token   int64
 	op      Op
 	hour    int64 // hour of the result bucket
 	counter int64
-	lane    job.Lane // only OpRetry and OpRelease, as delay and to; else zero, so that more settlements are equal
+	lane    job.Lane // only OpRetry and OpRelease, like delay and to; otherwise zero, so that more settlements are equal
 	delay   time.Duration
 	flow    job.Flow // only for jobs that stay in a lane or as dead letters
 	to      job.Destination
@@ -110,7 +110,7 @@ type births struct {
 	args []any
 }
 
-// add appends the callback jobs of the job with index parent, in the order that lives.lua reads.
+// add appends the callback jobs of the job with index parent, in the order expected by lives.lua.
 func (x *births) add(k shardKeys, parent int, children []NewJob) {
 	for _, child := range children {
 		x.keys = append(x.keys, k.body(child.ID))
@@ -121,7 +121,7 @@ func (x *births) add(k shardKeys, parent int, children []NewJob) {
 // CallbackLane returns the lane in which the callbacks of finished jobs are created.
 func CallbackLane() job.Lane { return job.Lane{Channel: job.Callback, Priority: job.Moderate} }
 
-// Renew extends leases of one channel of one shard; the results are in the order of the renewals.
+// Renew extends leases of one channel on one shard. The results are in the order of the renewals.
 func (r *Redis) Renew(ctx context.Context, shard int, c job.Channel, list []Renewal) ([]Renewed, error) {
 	k := keysOf(shard)
 	args := make([]any, 0, 4*len(list))
@@ -132,7 +132,7 @@ func (r *Redis) Renew(ctx context.Context, shard int, c job.Channel, list []Rene
 	return answers[Renewed](ctx, r, "renew", keys, args, len(list))
 }
 
-// MarkIntent records that a paid send is about to begin. It returns false when the lease is lost: the caller must not
+// MarkIntent records that a paid send is about to begin. It returns false if the lease is lost: the caller must not
 // send.
 func (r *Redis) MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error) {
 	k := keysOf(id.Shard())

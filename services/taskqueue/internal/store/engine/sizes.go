@@ -13,11 +13,11 @@ import (
 // sizeSample is how many jobs of a flow are measured to estimate the size of all.
 const sizeSample = 32
 
-// sizeSteps bounds one script call to about two milliseconds of Redis.
+// sizeSteps limits a script call to about two milliseconds of Redis's time.
 const sizeSteps = 500
 
 // FlowSizes estimates the bytes of a shard's waiting jobs by flow. Flows with fewer than least jobs in each lane are
-// left out. It measures a sample, because an exact count would have to be kept up to date for every job.
+// left out. It measures a sample, because an exact count would have to be updated for every job.
 func (r *Redis) FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error) {
 	k, sizes := keysOf(shard), map[job.Flow]int64{}
 	for _, l := range job.Lanes() {
@@ -41,8 +41,8 @@ func (r *Redis) DeadParts(ctx context.Context, shard int) (map[job.Flow]Part, er
 	return r.sizesIn(ctx, k, k.the(deadFlowsKey), 1)
 }
 
-// sizesIn estimates the jobs and bytes by flow in a set scored as a lane. Flows with fewer than least jobs are left
-// out.
+// sizesIn estimates the jobs and bytes by flow in a set with the scores of a lane. Flows with fewer than least jobs are
+// left out.
 func (r *Redis) sizesIn(ctx context.Context, k shardKeys, key string, least int) (map[job.Flow]Part, error) {
 	parts := map[job.Flow]Part{}
 	for from := int64(0); from >= 0; {
@@ -64,7 +64,7 @@ func (r *Redis) sizesIn(ctx context.Context, k shardKeys, key string, least int)
 	return parts, nil
 }
 
-const flowBytesAge = time.Minute // older measurements no longer cause rejections
+const flowBytesAge = time.Minute // older measurements do not cause rejections
 
 // NoteFlowBytes publishes the bytes of waiting jobs by flow to all processes. It replaces the previous values.
 func (r *Redis) NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error {
@@ -77,7 +77,7 @@ func (r *Redis) NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) err
 	return r.send(ctx, pipe, "note the bytes of flows")
 }
 
-// FlowBytes returns the values that NoteFlowBytes stored last; none when they are older than a minute.
+// FlowBytes returns the values last stored by NoteFlowBytes; none if they are older than a minute.
 func (r *Redis) FlowBytes(ctx context.Context) (map[job.Flow]int64, error) {
 	pipe := r.rdb.Pipeline()
 	texts := pipe.HGetAll(ctx, keysOf(0).the(flowBytesKey))

@@ -29,7 +29,7 @@ func flows(c engine.Claim) map[job.Flow]int {
 	return got
 }
 
-// A flow with a backlog takes turns with the others, whichever was enqueued first.
+// A flow with a backlog takes turns with the others, regardless of the order of enqueuing.
 func turns(b *fixture) {
 	flood, small, old := job.LabFlow(1), job.LabFlow(2), job.Flow(0)
 	b.enqueueFlow(webhook, flood, 900)
@@ -93,7 +93,7 @@ func (b *fixture) wantFlows(c engine.Claim, want map[job.Flow]int) {
 	}
 }
 
-// A job that is moved, retried, revived or released stays in its flow, at its own time.
+// A job that is moved, retried or released stays in its flow, with its own time.
 func keepsFlow(b *fixture) {
 	flow := job.LabFlow(7)
 	b.enqueueFlow(webhook, flow, 1)
@@ -121,7 +121,7 @@ func keepsFlow(b *fixture) {
 	b.wantFlows(b.claim(job.Webhook, 5), map[job.Flow]int{flow: 1})
 }
 
-// A flow at its limit is rejected completely; others are not.
+// A batch of a flow at its limit is rejected as a whole; other flows are accepted.
 func flowLimit(b *fixture) {
 	full, other := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, full, 1499)
@@ -138,7 +138,7 @@ func flowLimit(b *fixture) {
 	b.enqueueFlow(webhook, other, 10)
 }
 
-// A laboratory that used up its memory gets no new jobs, but repeats and joins succeed.
+// A laboratory that used up its bytes gets no new jobs, but repeats and joins succeed.
 func fullLaboratory(b *fixture) {
 	flow := job.LabFlow(1)
 	first := engine.Batch{IdempotencyKey: "first", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
@@ -166,7 +166,7 @@ func fullLaboratory(b *fixture) {
 	}
 }
 
-// One-time passwords have a reserve of their own: a hundredth of the laboratory's limit.
+// One-time passwords have their own reserve: a hundredth of the laboratory's limit.
 func passwordLimit(b *fixture) {
 	b.enqueueFlow(webhook, job.OTPFlow(1), 15)
 	over := engine.Batch{IdempotencyKey: "over", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
@@ -176,7 +176,7 @@ func passwordLimit(b *fixture) {
 	}
 }
 
-// When a laboratory has used up its limit and that of its passwords, urgent notices still have their own.
+// Urgent notices are accepted after a laboratory has used up its limit and that of its passwords.
 func urgentLimit(b *fixture) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 1000)
 	b.enqueueFlow(webhook, job.LabFlow(1), 500)
@@ -217,7 +217,7 @@ func laneReserve(b *fixture) {
 	}
 }
 
-// A tenth of a laboratory's limit may be callbacks; further ones are dropped, and the record shows it.
+// A tenth of a laboratory's limit may be callbacks. Further ones are dropped, and the record shows it.
 func callbackLimit(b *fixture) {
 	flow := job.LabFlow(1)
 	b.enqueueFlow(engine.CallbackLane(), flow, 149)
@@ -246,7 +246,7 @@ func callbackLimit(b *fixture) {
 	}
 }
 
-// Dead letters are found by flow until they are revived, resolved or deleted.
+// Dead letters are found by flow until they are retried, resolved or deleted.
 func deadByFlow(b *fixture) {
 	one, other := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, one, 3)
@@ -293,7 +293,7 @@ func deadByFlow(b *fixture) {
 	}
 }
 
-// Sizes of waiting jobs are estimated; flows with few jobs are left out.
+// The sizes of waiting jobs are estimated; flows with few jobs are left out.
 func sizes(b *fixture) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 100)
 	b.enqueueFlow(lane(job.Email, job.Low), job.LabFlow(1), 50)

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// wholeQueue has all operations of an engine; each caller in the service declares the part that it needs.
+// wholeQueue has all operations of an engine. Callers in the service declare only the part that they use.
 type wholeQueue interface {
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
@@ -85,7 +85,7 @@ func (b *fixture) id(l job.Lane) job.ID {
 	return id
 }
 
-// enqueue adds n jobs to a lane, due at due in epoch milliseconds; 0: now.
+// enqueue adds n jobs to a lane. due is in epoch milliseconds; 0: now.
 func (b *fixture) enqueue(l job.Lane, n int, due int64) []job.ID {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
@@ -180,8 +180,8 @@ func deadSet(t testing.TB, q wholeQueue) map[job.ID]bool {
 	return set
 }
 
-// checkInvariants checks the rules for jobs that do not change: a live job has a body, a finished one has a record, and
-// a body only as a dead letter.
+// checkInvariants checks rules that hold for jobs at rest: a live job has a body, a finished one has a record, and only
+// a dead letter has both.
 func checkInvariants(t testing.TB, list []engine.Snapshot, dead map[job.ID]bool) {
 	t.Helper()
 	for _, s := range list {

@@ -31,7 +31,7 @@ func (b *fixture) join(key string, due int64) job.ID {
 	return must(b.t)(b.window(engine.Window{Key: key}, (&job.Body{Task: 4}).Encode(nil), due))
 }
 
-// A window expires some time after its job is due, and moving the job moves that time.
+// A window expires some time after its job is due. Moving the job moves the expiry.
 func movedWindow(b *fixture) {
 	due := b.nowMs() + 200
 	first := b.join("moved", due)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// reap ends every expired lease of a channel as the service's reaper does.
+// reap ends all expired leases of a channel, like the service's reaper.
 func (b *fixture) reap(c job.Channel) []job.Expiry {
 	b.t.Helper()
 	list, err := b.Queue.Expired(b.t.Context(), 0, c, 100)
@@ -62,7 +62,7 @@ func renewal(b *fixture) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	c := b.claim(job.Webhook, 1)
 	next := c.Token + 40_000
-	// The second repeats the first after a lost reply.
+	// The second call repeats the first after a lost reply.
 	for try, want := range []engine.Renewed{engine.RenewOK, engine.RenewOK} {
 		if got := b.renew(c, id, c.Token, next); got != want {
 			b.t.Errorf("try %d: %v", try, got)
@@ -190,7 +190,7 @@ func intentEnds(b *fixture) {
 	}
 }
 
-// The model and Redis agree on who may run what; the next parts are about shares.
+// Both engines agree on which jobs may run. The following parts are about shares.
 
 func priorities(claim engine.Claim) map[job.Priority]int {
 	count := map[job.Priority]int{}
@@ -272,7 +272,7 @@ func depths(b *fixture) {
 	}
 }
 
-// At its next claim the claimer reports that the reply of the previous one was lost.
+// At its next claim, a claimer reports that the reply to the previous one was lost.
 func unseenClaims(b *fixture) {
 	ask := func(last int64, doubt bool) engine.Claim {
 		b.t.Helper()

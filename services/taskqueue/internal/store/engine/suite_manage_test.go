@@ -152,7 +152,7 @@ func revival(b *fixture) {
 	}
 }
 
-// A list longer than one script call is processed in its order, each job independently.
+// A list longer than one script call is processed in order, each job independently.
 func revivals(b *fixture) {
 	var list []engine.Revival
 	var want []bool

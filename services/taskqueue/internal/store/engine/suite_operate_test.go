@@ -108,7 +108,7 @@ func pauses(b *fixture) {
 	want := map[engine.Target]time.Time{}
 	for _, target := range targets {
 		want[target] = at
-		for _, when := range []time.Time{at, at.Add(time.Hour)} { // the second one changes nothing
+		for _, when := range []time.Time{at, at.Add(time.Hour)} { // the second call changes nothing
 			if err := q.Pause(b.t.Context(), target, when); err != nil {
 				b.t.Fatal(err)
 			}

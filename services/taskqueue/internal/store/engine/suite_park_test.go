@@ -9,7 +9,7 @@ import (
 
 var parkedGroup = engine.Group{Channel: job.Webhook, Flow: job.LabFlow(12), To: "to:12 https://a.example.com:443 1"}
 
-// park claims all ready webhooks and returns them, parked for an hour.
+// park claims all ready webhooks, parks them for an hour and returns them.
 func (b *fixture) park() []job.ID {
 	b.t.Helper()
 	var list []engine.Settlement
@@ -33,7 +33,7 @@ func (b *fixture) unpark(most int) int {
 	return went
 }
 
-// Jobs of all priorities are parked for one receiver; jobs that change meanwhile are not released.
+// Jobs of all priorities are parked for one receiver. Jobs that change meanwhile are not released.
 func parking(b *fixture) {
 	for p := job.Low; p <= job.High; p++ {
 		b.enqueue(lane(job.Webhook, p), 2, 0)
@@ -74,7 +74,7 @@ func parking(b *fixture) {
 	}
 }
 
-// A parked job that is not released becomes due by itself; its group then no longer affects it.
+// A parked job that is not released becomes due by itself. Afterwards its group no longer affects it.
 func parkedUntilItsPatienceEnds(b *fixture) {
 	b.enqueue(lane(job.Webhook, job.High), 1, 0)
 	c := b.claim(job.Webhook, 1)

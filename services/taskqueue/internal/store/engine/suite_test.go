@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// runSuite runs the suite; open returns a new engine with suiteSettings for each part.
+// runSuite runs the suite. open returns a new engine with suiteSettings for each part.
 func runSuite(t *testing.T, open func(t *testing.T) harness) {
 	parts := map[string]func(*fixture){
 		"a batch is claimed in request order and settles with a record":      claimAndSettle,

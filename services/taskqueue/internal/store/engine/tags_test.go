@@ -10,7 +10,7 @@ import (
 
 const slotCount = 16384
 
-// slotOf returns the slot of a hash tag as Redis Cluster defines it: CRC-16/XMODEM modulo 16,384.
+// slotOf returns the slot of a hash tag, as defined by Redis Cluster: CRC-16/XMODEM modulo 16,384.
 func slotOf(tag string) int {
 	crc := uint16(0)
 	for _, c := range []byte(tag) {

@@ -6,11 +6,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// RetryAfter is how long callers are asked to wait when Redis does not respond.
+// RetryAfter is how long callers are told to wait if Redis does not respond.
 const RetryAfter = 5 * time.Second
 
-// Unavailable converts err to a temporary error for callers: the queue's Redis cannot be reached. It returns err
-// unchanged when it is an error for callers already.
+// Unavailable converts err to a temporary error for callers: the queue's Redis cannot be reached. An err that is
+// already an error for callers is returned unchanged.
 func Unavailable(err error) error {
 	if _, known := apperr.From(err); known {
 		return err

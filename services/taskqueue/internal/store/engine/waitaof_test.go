@@ -24,8 +24,8 @@ func hasWaitAOF(t *testing.T, client *redis.Client) bool {
 	return err == nil
 }
 
-// Redis 7.0 and 7.1 reject the settings with one error. From 7.2 on, accepted jobs survive kill -9 although the file is
-// synced only once a second.
+// TestWaitAOFKeepsWhatWasAcceptedOrIsRefusedByAnOldServer checks that Redis 7.0 and 7.1 reject the settings with one
+// error, and that from 7.2 on, accepted jobs survive kill -9 although the file is synced only once a second.
 func TestWaitAOFKeepsWhatWasAcceptedOrIsRefusedByAnOldServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t, "--appendfsync", "everysec", "--lazyfree-lazy-expire", "yes")

@@ -1,6 +1,6 @@
-// Package mailbox stores the last messages of every channel for development, rendered as a provider would receive them,
-// in the queue's Redis for a day. The messages contain patient data: production refuses the mailbox unless an operator
-// allows it.
+// Package mailbox stores the last messages of every channel for development in the queue's Redis for a day, rendered as
+// a provider would receive them. The messages contain patient data: in production the mailbox is rejected unless an
+// operator allows it.
 package mailbox
 
 import (
@@ -27,13 +27,13 @@ const (
 	storeKey    = "tq:outbox"
 )
 
-// Header is one header of a message; headers are in display order.
+// Header is one header of a message. Headers are in display order.
 type Header struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Message is one delivery as it was sent, or as it would be sent.
+// Message is one delivery as it was sent, or as it would have been sent.
 type Message struct {
 	JobID      string   `json:"job_id"`
 	Channel    string   `json:"channel"`
@@ -80,7 +80,7 @@ const (
 	recordBatch  = 100
 )
 
-// Store stores messages in Redis. Safe for concurrent use.
+// Store stores messages in Redis. It is safe for concurrent use.
 type Store struct {
 	rdb      redis.UniversalClient
 	clock    clock.Clock
@@ -88,7 +88,7 @@ type Store struct {
 	recorded chan *Message // recorded messages that are not written yet
 }
 
-// NewStore returns a store; the caller closes the client. Run writes the messages passed to Record.
+// NewStore returns a store. The caller closes the client. Run writes the messages passed to Record.
 func NewStore(rdb redis.UniversalClient, clk clock.Clock, log *slog.Logger) *Store {
 	return &Store{rdb: rdb, clock: clk, log: log, recorded: make(chan *Message, recordBuffer)}
 }
@@ -115,8 +115,8 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 	return nil
 }
 
-// List returns the messages of the last day, newest first. A non-empty to or channel selects the messages of a
-// recipient or channel.
+// List returns the messages of the last day, newest first. If to or channel is not empty, only messages of that
+// recipient or channel are returned.
 func (s *Store) List(ctx context.Context, to, channel string) ([]Message, error) {
 	values, err := s.rdb.LRange(ctx, storeKey, 0, MaxMessages-1).Result()
 	if err != nil {
@@ -142,8 +142,8 @@ func (s *Store) Clear(ctx context.Context) error {
 	return nil
 }
 
-// Record queues a copy of a webhook for Run and never blocks, so that it does not slow deliveries. When the buffer is
-// full the copy is dropped.
+// Record queues a copy of a webhook for Run. It never blocks, so that it does not slow deliveries. If the buffer is
+// full, the copy is dropped.
 func (s *Store) Record(m Message) {
 	select {
 	case s.recorded <- &m:
@@ -151,8 +151,8 @@ func (s *Store) Record(m Message) {
 	}
 }
 
-// Run writes recorded messages until ctx ends, and then the rest. A message that was taken is written even if ctx ends
-// meanwhile.
+// Run writes recorded messages until ctx ends, then the remaining ones. A message taken from the buffer is written even
+// if ctx ends meanwhile.
 func (s *Store) Run(ctx context.Context) error {
 	lasting := context.WithoutCancel(ctx)
 	for {
@@ -168,7 +168,7 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// write stores a message together with all messages that were recorded during the previous write.
+// write stores a message together with all messages recorded during the previous write.
 func (s *Store) write(ctx context.Context, first *Message) {
 	batch := []Message{*first}
 	for len(s.recorded) > 0 && len(batch) < recordBatch {

@@ -19,8 +19,8 @@ import (
 const insertArchive = `INSERT INTO tq_archive (job_id, lab_id, caller, task, task_type, priority, retry, status, attempts, attempts_detail,
  log_tag, result, error, reason, created_at, scheduled_at, started_at, ended_at) VALUES `
 
-// MySQL evaluates assignments from left to right, so ended_at comes last. An equal ended_at means that the same end is
-// written again.
+// MySQL evaluates assignments from left to right, so ended_at is assigned last. An equal ended_at means that the same
+// end is written again.
 var replaceArchive = func() string {
 	columns := []string{"status", "attempts", "attempts_detail", "result", "error", "reason", "scheduled_at",
 		"started_at", "ended_at"}
@@ -33,8 +33,8 @@ var replaceArchive = func() string {
 
 const archiveColumns = 18
 
-// Write stores finished jobs in tq_archive; an existing row is replaced only by a newer end, so that a repeat changes
-// nothing. Jobs whose values the database refuses are skipped and returned.
+// Write stores finished jobs in tq_archive. An existing row is replaced only by a newer end, so that a repeat changes
+// nothing. Jobs whose values the database rejects are skipped and returned.
 func (s *Store) Write(ctx context.Context, list []janitor.Entry) (refused []job.ID, err error) {
 	err = s.write(ctx, list)
 	if err == nil || !dataError(err) {
@@ -73,8 +73,8 @@ func (s *Store) write(ctx context.Context, list []janitor.Entry) error {
 	return nil
 }
 
-// storedResult is the JSON of the column result. /jobInfo/ does not show its callbacks, the ids of the jobs that
-// reported the end.
+// storedResult is the JSON of the column result. Its callbacks, the ids of the jobs that reported the end, are not
+// shown by /jobInfo/.
 type storedResult struct {
 	HTTPStatus int      `json:"http_status,omitempty"`
 	MessageID  string   `json:"message_id,omitempty"`
@@ -129,7 +129,7 @@ const selectArchive = `SELECT job_id, COALESCE(lab_id, 0), caller, task, task_ty
  COALESCE(reason, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at
  FROM tq_archive WHERE job_id IN (`
 
-// Find returns the records of jobs; unknown jobs are not in the map. The caller must check that it may see them.
+// Find returns the records of jobs; unknown jobs are missing from the map. The caller must check that it may see them.
 func (s *Store) Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error) {
 	marks, args := mysqldb.In(ids)
 	found := map[job.ID]*job.Record{}
@@ -172,10 +172,10 @@ func stateOf(name string) job.State {
 	return job.States()[i]
 }
 
-// purgeBatch bounds the rows of one DELETE, which keeps it short.
+// purgeBatch is the maximum number of rows per DELETE, which keeps the statement short.
 const purgeBatch = 2000
 
-// Purge deletes up to 2,000 jobs that ended before a time, and returns how many.
+// Purge deletes up to 2,000 jobs that ended before the given time, and returns their number.
 func (s *Store) Purge(ctx context.Context, before time.Time) (int64, error) {
 	done, err := s.db.ExecContext(ctx, "DELETE FROM tq_archive WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
 		before.UnixMilli(), purgeBatch)
@@ -185,12 +185,12 @@ func (s *Store) Purge(ctx context.Context, before time.Time) (int64, error) {
 	return done.RowsAffected()
 }
 
-// PurgeBatch returns the maximum that one Purge deletes.
+// PurgeBatch returns the maximum number of jobs deleted per Purge.
 func (s *Store) PurgeBatch() int64 { return purgeBatch }
 
-// dataError reports whether the server refused a value, so that repeating the statement cannot succeed.
+// dataError reports whether the server rejected a value, so that repeating the statement cannot succeed.
 func dataError(err error) bool {
-	// out of range, truncated, wrong, charset, too long, JSON, constraint
+	// Error numbers: out of range, truncated, wrong value, charset, too long, JSON, constraint.
 	return answers(err, 1264, 1265, 1292, 1366, 1406, 3140, 3141, 4025)
 }
 
@@ -203,7 +203,7 @@ func clip(s string, n int) string {
 	return string([]rune(s)[:n])
 }
 
-// column returns the text for a JSON column, nil (NULL) for empty values.
+// column returns the text for a JSON column; nil (NULL) for empty values.
 func column(v any) (any, error) {
 	raw, err := json.Marshal(v)
 	if text := string(raw); err == nil && text != "null" && text != "{}" {

@@ -36,8 +36,8 @@ func (s *Store) Record(ctx context.Context, c consent.Change) error {
 
 const selectConsent = "SELECT type FROM whatsapp_consent WHERE lab_id = ? AND cache_key = ?"
 
-// Allowed reports whether the current consent of a key in a laboratory is an opt-in. Without a consent it returns
-// false.
+// Allowed reports whether the current consent of a key in a laboratory is an opt-in. It returns false without a
+// consent.
 func (s *Store) Allowed(ctx context.Context, labID int64, cacheKey string) (bool, error) {
 	kind := ""
 	scan := func(rows *sql.Rows) error { return rows.Scan(&kind) }

@@ -46,7 +46,7 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 	}
 	want := []route.Row{{ID: 1, Channel: "sms", CountryCode: 91, Provider: "india", Position: 1, Settings: json.RawMessage(`{"kind":"http"}`)},
 		{ID: 2, Channel: "sms", TaskType: 1, Provider: "twilio", Settings: json.RawMessage(`{}`), Disabled: true}}
-	for i := range got { // MySQL changes the notation of JSON
+	for i := range got { // MySQL changes the formatting of JSON
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, got[i].Settings); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,8 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 	}
 }
 
-// TestTheDocumentedRowsAreTaken executes the statement of docs/design/taskqueue-operating.md.
+// TestTheDocumentedRowsAreTaken executes the statement in docs/design/taskqueue-operating.md and checks that its rows
+// are valid.
 func TestTheDocumentedRowsAreTaken(t *testing.T) {
 	t.Parallel()
 	_, rest, _ := strings.Cut(documents.Read(t, "taskqueue-operating.md"), "```sql\n")

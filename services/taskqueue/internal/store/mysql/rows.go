@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 )
 
-// In these columns NULL and 0 both mean "every".
+// In these columns NULL and 0 both mean "all".
 const (
 	selectProviders = `SELECT id, channel, COALESCE(task_type, 0), COALESCE(country_code, 0), provider, position, settings, is_disabled
 FROM tq_provider ORDER BY id`
@@ -19,15 +19,15 @@ FROM tq_provider ORDER BY id`
 ORDER BY id DESC`
 )
 
-// Providers returns all rows of tq_provider by id, disabled ones included. They apply to the whole deployment.
+// Providers returns all rows of tq_provider by id, including disabled ones. They apply to the whole deployment.
 func (s *Store) Providers(ctx context.Context) ([]route.Row, error) {
 	return list(ctx, s, "providers", selectProviders, func(r *route.Row) []any {
 		return []any{&r.ID, &r.Channel, &r.TaskType, &r.CountryCode, &r.Provider, &r.Position, &r.Settings, &r.Disabled}
 	})
 }
 
-// Senders returns the enabled rules of tq_sender of all laboratories, and a rule with Several when there is more than
-// one laboratory.
+// Senders returns the enabled rules of tq_sender of all laboratories, and a rule with Several if there is more than one
+// laboratory.
 func (s *Store) Senders(ctx context.Context) ([]sender.Rule, error) {
 	rules, err := list(ctx, s, "senders", selectSenders, func(r *sender.Rule) []any {
 		return []any{&r.LabID, &r.Channel, &r.Sender}

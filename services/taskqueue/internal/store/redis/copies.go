@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
 )
 
-// Copies is a key-value store for all processes. Values do not expire.
+// Copies is a key-value store shared by all processes. Values do not expire.
 type Copies struct{ Client redis.UniversalClient }
 
 var _ copied.Copies = Copies{}

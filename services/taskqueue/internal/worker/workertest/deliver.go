@@ -1,5 +1,5 @@
-// Package workertest runs jobs through a handler as the service does, with a fetcher, its retries and its pauses, on
-// the in-memory engine. It is for tests in virtual time.
+// Package workertest runs jobs through a handler like the service, with a fetcher, its retries and its pauses, on the
+// in-memory engine. It is for tests in virtual time.
 package workertest
 
 import (
@@ -21,8 +21,8 @@ import (
 // NewQueue returns an empty in-memory engine.
 func NewQueue() *enginetest.Model { return enginetest.New(clock.System{}, engine.DefaultSettings()) }
 
-// Deliver enqueues jobs of channel c, lets h deliver them for d, and returns how many ended by state; jobs that still
-// wait are not counted. It sets the jobs' creation times.
+// Deliver enqueues jobs of channel c, lets h deliver them for d, and returns the number of ended jobs by state; jobs
+// that still wait are not counted. It sets the jobs' creation times.
 func Deliver(
 	t *testing.T, queue *enginetest.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
 ) (ended map[job.State]int, claims int) {

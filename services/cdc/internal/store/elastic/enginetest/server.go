@@ -1,4 +1,4 @@
-// Package enginetest gives tests a store on a real Elasticsearch, with index names of their own.
+// Package enginetest provides stores on a real Elasticsearch to tests, each with its own index names.
 package enginetest
 
 import (
@@ -25,7 +25,7 @@ type Server struct {
 	url   string
 }
 
-// Open returns a store without any index. Indexes created later are deleted when t ends.
+// Open returns a store without an index. Indexes created later are deleted at the end of the test.
 func Open(t testing.TB) *Server {
 	t.Helper()
 	url, prefix := elastictest.New(t)
@@ -50,7 +50,7 @@ func Ensured(t testing.TB) *Server {
 	return s
 }
 
-// CreateOld creates a live index of the previous schema, as a program of the previous version does.
+// CreateOld creates a live index of the previous schema, as the previous version of the program does.
 func (s *Server) CreateOld(suffix string) {
 	s.t.Helper()
 	aliases := map[string]bool{s.Alias: true, userindex.Reader(s.Alias, document.OldSchema): true}
@@ -63,8 +63,8 @@ func (s *Server) CreateOld(suffix string) {
 // URL returns the base address of the engine.
 func (s *Server) URL() string { return s.url }
 
-// Send sends any request, as an operator would, and decodes the response into out unless it is nil. It returns the
-// status.
+// Send sends a request, as an operator would, and returns the status. It decodes the response into out unless out is
+// nil.
 func (s *Server) Send(method, path string, body any, out any) int {
 	s.t.Helper()
 	var content io.Reader

@@ -1,5 +1,5 @@
 "use strict";
-// Shows the outbox. All message text is set with textContent; the HTML of e-mails goes into a frame without scripts.
+// Shows the mailbox. All message text is set with textContent; the HTML of e-mails is shown in a frame without scripts.
 const byId = (id) => document.getElementById(id);
 const list = byId("list"), detail = byId("detail"), status = byId("status");
 let messages = [], selected = "", shown = "";
@@ -110,7 +110,7 @@ function draw() {
   if (messages.length) select(keyOf(messages[0]));
 }
 
-let last = "", loading; // the request under way; a newer one ends it, so that no answer comes after a later one
+let last = "", loading; // the request in progress; a newer one cancels it, so that responses stay in order
 async function load() {
   loading?.abort();
   const own = loading = new AbortController();

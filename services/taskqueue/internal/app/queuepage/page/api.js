@@ -1,4 +1,4 @@
-// The calls of the page. The token lives in this tab alone.
+// API calls of the page. The token is stored only in this tab.
 const KEY = "queue-admin-token";
 
 export const byId = (id) => document.getElementById(id);
@@ -32,7 +32,7 @@ async function call(path, options = {}) {
 
 export const get = (path, query = {}) => call(path + "?" + new URLSearchParams(query));
 
-// post adds who acts and why, which the service writes to its log.
+// post adds the operator and the reason, which the service writes to its log.
 export function post(path, body) {
   if (!byId("operator").value.trim()) {
     byId("operator").focus();
@@ -43,7 +43,7 @@ export function post(path, body) {
   return call(path, { method: "POST", headers, body: JSON.stringify({ ...who, ...body }) });
 }
 
-// fits lists the states of jobs that each action can be done to.
+// fits lists, for each action, the states of jobs to which it applies.
 export const fits = {
   cancel: ["scheduled", "queued", "retrying", "started"], retry: ["failed"], delete: ["failed", "unknown"],
   sent: ["unknown"], not_sent: ["unknown"],

@@ -1,14 +1,14 @@
-// The board: tiles, lanes with their last two minutes, health, and what is scheduled ahead.
+// The board: tiles, lanes with their last two minutes, health, and scheduled jobs.
 import { age, byId, element, get, post, row } from "./api.js";
 import { held } from "./pauses.js";
 
-const KEPT = 60; // of two seconds each
+const KEPT = 60; // number of samples, one every two seconds
 const HISTORY = "queue-admin-history";
-const history = recall(); // lane → ready jobs
-const answers = []; // the last ones: rates are of about ten seconds
+const history = recall(); // ready jobs by lane
+const answers = []; // recent responses; rates are computed over about ten seconds
 let before;
 
-// recall reads what the tab drew before it was loaded again, unless that is too long ago to continue from.
+// recall restores the chart data of this tab after a reload, unless it is too old.
 function recall() {
   try {
     const kept = JSON.parse(sessionStorage.getItem(HISTORY));
@@ -39,7 +39,7 @@ function spark(key) {
   return svg;
 }
 
-// rate is how fast a counter grew since the answer before; another Redis makes it fall.
+// rate returns the growth of a counter per second, or undefined if the counter fell because Redis was replaced.
 function rate(now, read) {
   if (!before) return undefined;
   const grown = read(now) - read(before), seconds = (now.now_ms - before.now_ms) / 1000;
@@ -136,7 +136,7 @@ function health(o) {
   return troubles;
 }
 
-// refresh draws one answer; again runs an action of a person and shows what is wrong with it.
+// refresh shows one response. again runs an action and shows its errors.
 export async function refresh(again) {
   const o = await get("overview");
   for (const lane of o.lanes) {

@@ -4,7 +4,7 @@ import { byId, element, fits, post } from "./api.js";
 const done = {
   cancel: "cancelled", retry: "revived", delete: "deleted", sent: "finished as sent", not_sent: "failed as not sent",
 };
-const verbs = { sent: "End as sent", not_sent: "End as not sent" }; // the others are their own
+const verbs = { sent: "End as sent", not_sent: "End as not sent" }; // labels of the other actions are their names
 const plural = (n) => n.toLocaleString() + (n === 1 ? " job" : " jobs");
 let order, matched = 0, stopped = false, running = false;
 

@@ -1,9 +1,9 @@
-// Searching jobs, and the life of one.
+// Searches jobs and shows the history of one.
 import { byId, element, fits, get, moment, post, row } from "./api.js";
 
 let query, cursor = "", open = "", looked = 0;
 
-// link opens the life of a job.
+// link returns a link to the history of a job.
 export function link(id, text = id) {
   const button = element("button", text, "link");
   button.type = "button";

@@ -1,4 +1,4 @@
-// Starts the page, asks every two seconds, and says what is wrong in one place.
+// Starts the page, refreshes it every two seconds, and shows all errors in one place.
 import { byId, token } from "./api.js";
 import { ahead, refresh } from "./board.js";
 import { search, start as startJobs } from "./jobs.js";
@@ -21,7 +21,7 @@ function locked(message) {
   token.forget();
 }
 
-// again runs what a person asked for, then draws the board.
+// again runs an action of the operator, then refreshes the board.
 async function again(action) {
   problem("");
   try {

@@ -1,4 +1,4 @@
-// What is paused apart from channels: laboratories and receivers.
+// Pauses of laboratories and receivers. Pauses of channels are on the board.
 import { age, byId, element, post, row } from "./api.js";
 
 function resume(what, target, again) {
@@ -10,7 +10,7 @@ function resume(what, target, again) {
   return button;
 }
 
-// held lists the pauses of one answer.
+// held shows the pauses in one response.
 export function held(o, again) {
   const focused = document.activeElement?.dataset?.resume;
   const rows = o.held.map((one) => {

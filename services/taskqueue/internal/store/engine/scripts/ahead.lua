@@ -1,6 +1,5 @@
 #!lua flags=no-writes
--- Counts the scheduled jobs of a lane by the hour in which they are due, with one step for each flow and hour that has
--- any.
+-- Counts the scheduled jobs of a lane by the hour in which they are due, with one step per flow and hour with jobs.
 -- KEYS: lane
 -- ARGV: start of the first hour in ms, number of hours, maximum number of steps, score to continue from
 -- Reply: {score to continue from (-1: done), jobs after the last hour, then per step: hour, jobs}

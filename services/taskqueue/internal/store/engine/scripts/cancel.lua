@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Cancels jobs: waiting ones end now, with their callbacks; for running ones a durable request is stored.
+-- Cancels jobs: waiting ones end now, with their callbacks; running ones get a durable cancel request.
 -- KEYS: those of lives, then per job: lane, leases, result bucket, body; then bodies of callbacks
 -- ARGV: number of jobs, number of callbacks, result seconds, 1: add to the archive queue, then per job: id, record;
 --       then the callbacks

@@ -1,9 +1,8 @@
 #!lua flags=allow-oom
--- Claims up to n ready jobs of a channel and leases them under one token. The low and the moderate lane have
--- guaranteed shares; the rest is given by priority, where a lane whose first job has waited longer than the ageing
--- limit counts as one level higher, and shares with the lane of that level. Within a lane the flows (laboratories)
--- take turns.
--- Scheduled jobs cost a claim nothing: a script that adds a job lowers the time of its flow in the ring, and only this
+-- Claims up to n ready jobs of a channel and leases them under one token. The low and the moderate lane have guaranteed
+-- shares; the rest is given by priority. A lane whose first job has waited longer than the ageing limit counts as one
+-- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
+-- Scheduled jobs do not slow a claim: a script that adds a job lowers the time of its flow in the ring, and only this
 -- script raises it.
 -- While the archive queue is too long, ordinary flows are not served, because finished jobs must not fill the memory.
 -- KEYS: high lane, moderate lane, low lane, their rings, then as named here; claimer: token of the caller's last

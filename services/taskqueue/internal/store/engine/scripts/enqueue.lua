@@ -1,6 +1,6 @@
 #!lua
 -- Accepts a batch: bodies, lane entries, windows and the idempotency record are written together or not at all. It is
--- refused at maxmemory (no allow-oom flag), so that jobs which are stored can still be finished.
+-- rejected at maxmemory (no allow-oom flag), so that stored jobs can still be finished.
 -- KEYS: idempotency record, nl lanes, their nl rings, nb bells, nw windows, n bodies, nw bodies of the jobs seen in
 --       the windows (the window key itself when none was seen)
 -- ARGV: as named here (seconds: lifetime of the idempotency record; slack: ms by which a window outlives its job;

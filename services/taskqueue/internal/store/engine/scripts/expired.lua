@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- Lists expired leases, with the token to compare on settling, and the evidence about each job.
+-- Lists expired leases, with the token to compare when settling, and the evidence about each job.
 -- KEYS: those of lives, then leases, claims whose replies were lost
 -- ARGV: maximum number of leases
 -- Reply: {now in ms, then per lease: id, token, crash counter, 1 each: renewed, cancel requested, send intended,

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- Lists the flows of a lane with at least so many jobs, with an evenly spread sample of them, in one step for each
--- flow.
+-- Lists the flows of a lane with at least a minimum number of jobs, and an evenly spread sample of them, in one step
+-- per flow.
 -- KEYS: lane
 -- ARGV: minimum number of jobs, size of a sample, score to begin with, maximum number of steps
 -- Reply: {score to continue from (-1: done), then per flow: flow, jobs, ids of the sample (a list)}

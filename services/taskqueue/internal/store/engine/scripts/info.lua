@@ -1,6 +1,6 @@
 #!lua flags=no-writes
--- Returns where jobs are stored and their data, each job consistently. It stops early when the bodies are too large
--- for one call, and so may return only the first ones.
+-- Returns where jobs are stored and their data, each job consistently. It may return only the first jobs if the bodies
+-- are too large for one call.
 -- KEYS: those of lives, then per job: lane, leases, result bucket, body
 -- ARGV: maximum bytes of bodies (the first one always fits), then ids
 -- Reply: {now in ms, then per job: its bits, score in the lane, token of the lease, record, body, claimed at ms (0

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends leases. The lease may have the caller's token or the one that it proposed before, so that a lost reply does
--- not lose a running job. The first renewal is the proof that the job was running.
+-- Extends leases. The lease may have the caller's token or the one it proposed before, so that a running job survives a
+-- lost reply. The first renewal proves that the job was running.
 -- KEYS: as named here
 -- ARGV: per job: id, caller's token, proposed token, claimed at ms
 -- Reply per job: 0 lost, 1 renewed, 2 renewed, and a cancel request is open

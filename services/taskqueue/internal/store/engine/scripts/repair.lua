@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Removes a damaged job from the queue, unless it changed since it was observed. A finished job stays finished; a job
--- with a body becomes a dead letter, which operators may revive; of a job without a body the record is kept.
+-- with a body becomes a dead letter, which operators can retry. For a job without a body, the record is kept.
 -- KEYS: those of lives, then as named here
 -- ARGV: id, observed bits, record ('': only its traces are deleted), number that its flow adds to a time, result
 --       seconds

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Ends leases: for a worker (mode a), or for the reaper when they have expired (mode r, followed by the fencing number
--- of the leader). Only the holder of the lease with that token may settle. Result, retry, dead letter and callback
--- jobs are written together with the change of state.
+-- of the leader). Settling requires the current token of the lease. Result, retry, dead letter and callback jobs are
+-- written together with the change of state.
 -- KEYS: those of lives, then leases, bell, counts of the channel, groups of parked jobs, nl lanes, their nl rings, ng
 --       lists of groups, nr result buckets, n bodies, nc bodies of callbacks, windows; in mode r the leadership is
 --       last
@@ -32,8 +32,8 @@ local asked = redis.call('HLEN', CANCELS) > 0 and redis.call('HMGET', CANCELS, u
 local traces = redis.call('EXISTS', CRASHES, RENEWALS, CANCELS, INTENTS) > 0
 local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
 
--- Returns the jobs of a run that hold a lease under its token. Jobs of one claim share the token: listing them all
--- costs less than reading the score of each job, unless most of the claim is not in this batch.
+-- Returns the jobs of a run that hold a lease under its token. Jobs of one claim share the token: listing all of them
+-- is cheaper than reading the score of each job, unless most of the claim is not in this batch.
 local function holders(from, count, token)
   local held = {}
   if deposed or (reaping and tonumber(token) >= now * 1000) then return held end

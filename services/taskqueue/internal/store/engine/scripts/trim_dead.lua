@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Deletes dead letters that the caller has read, unless they were revived, or revived and failed again.
+-- Deletes dead letters that the caller has read, unless they were retried since.
 -- KEYS: those of lives, then one body per job
 -- ARGV: per job: id, observed score
 -- Reply: number of deleted ones

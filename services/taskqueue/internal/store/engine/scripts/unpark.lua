@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Releases parked jobs of a group: jobs that still wait as they were parked are due now. Other jobs of the list have
--- run or were moved meanwhile, and are only removed from it.
+-- Releases parked jobs of a group: jobs unchanged since they were parked become due now. Other jobs in the list have
+-- run or were moved, and are only removed from it.
 -- KEYS: list of the group, groups, bell, 4 to 6 lanes of the channel, 7 to 9 their rings
 -- ARGV: group, maximum number of jobs
 -- Reply: number of released jobs

@@ -152,6 +152,25 @@ func TestARequestWithoutAKeyLeavesTheSessionUnused(t *testing.T) {
 	}
 }
 
+// TestASessionOfTheFormerPatientIsNotContinued: the page began a session with a saved document, then the report moved to
+// another patient. Neither the author's client nor a repeated request gets the document.
+func TestASessionOfTheFormerPatientIsNotContinued(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.store.AddReport(12, session.Report{ID: 7001, Files: session.Files{Word: "mem://files/" + earlierSave}})
+	page, client := b.creation(77), b.creation(77)
+	page.Path, page.Key, client.Key = earlierSave, "page's", "client's"
+	b.mustCreate(page)
+	b.store.MoveReport(7001, 502)
+	for _, in := range []editing.Creation{page, client} {
+		if created, err := b.Create(t.Context(), in); !errors.Is(err, session.ErrOtherPatient) {
+			t.Errorf("the %s request: %+v, %v", in.Key, created, err)
+		}
+	}
+	client.Key, client.TakeOver = "anew", true
+	b.mustCreate(client) // with the template
+}
+
 // TestTheTemplateDoesNotMatterForAReportWithASave checks that the template may have been disabled since.
 func TestTheTemplateDoesNotMatterForAReportWithASave(t *testing.T) {
 	t.Parallel()

@@ -102,6 +102,9 @@ func (c *creating) run(ctx context.Context, l Locked) error {
 		}
 	}
 	if !c.created {
+		if err := c.opened.CheckPatient(); err != nil {
+			return err
+		}
 		if c.origin, err = l.Origin(ctx, c.opened.Template); err != nil {
 			return err
 		}

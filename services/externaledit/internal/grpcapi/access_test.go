@@ -321,6 +321,27 @@ func TestDocumentsOfTheFormerPatientAreNotHandedOut(t *testing.T) {
 	}
 }
 
+// TestTwinsOfOneNameAreTwoPersons moves a report from one twin to the other. When the records are merged instead, the
+// first one has no bill left, and the document stays.
+func TestTwinsOfOneNameAreTwoPersons(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, twin := range []int64{501, 502} {
+		d.store.AddPatient(12, twin, "Baby of Sunita")
+	}
+	saved := func(what string, refused bool) { // the files of an admitted save are missing
+		t.Helper()
+		if err := d.UploadFiles(saving{ctx: d.holder(), edit: d.session.ID}); apperr.Is(err, apperr.Conflict) != refused {
+			t.Errorf("a save %s: %v, want it refused: %t", what, err, refused)
+		}
+	}
+	saved("of the first twin", false)
+	d.store.MoveReport(7001, 502)
+	saved("after the report moved to the other", true)
+	d.store.MergePatient(501, 502)
+	saved("after a merge", false)
+}
+
 // TestASessionEndsWhenItsReferringDoctorLosesTheBill: the bill is assigned to another doctor while the first one edits the
 // report. A department's doctor continues.
 func TestASessionEndsWhenItsReferringDoctorLosesTheBill(t *testing.T) {

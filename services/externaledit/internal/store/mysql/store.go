@@ -31,7 +31,7 @@ func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",
 			"isSigned", "dismissed", "wordFilePath", "pdfFilePath"},
-		"billing":       append(sight.Columns(), "id", "labId_id", "labBillId"),
+		"billing":       append(sight.Columns(), "id", "labId_id", "labBillId", "userDetailsId_id"),
 		"AllTests":      {"id", "labId_id", "testName"},
 		"userDetails":   worklist.PatientTable(),
 		"labUser":       {"id", "labId_id", "permissions"},

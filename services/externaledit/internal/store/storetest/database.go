@@ -151,6 +151,19 @@ func (d *Database) MoveReport(id, patient int64) {
 	d.exec("UPDATE labReportRelation SET userDetailsId_id = ? WHERE id = ?", patient, id)
 }
 
+// AddPatient inserts a patient with a name; all patients have one sex and birth date.
+func (d *Database) AddPatient(lab, id int64, name string) {
+	d.t.Helper()
+	d.exec("INSERT INTO userDetails (id, labId_id, fullName, gender, dateOfBirth) VALUES (?, ?, ?, 'F', '2026-11-20')", id, lab, name)
+}
+
+// MergePatient gives all bills and reports of a patient to another one.
+func (d *Database) MergePatient(id, into int64) {
+	d.t.Helper()
+	d.exec("UPDATE billing SET userDetailsId_id = ? WHERE userDetailsId_id = ?", into, id)
+	d.exec("UPDATE labReportRelation SET userDetailsId_id = ? WHERE userDetailsId_id = ?", into, id)
+}
+
 // RemoveReport deletes the row of a report, as the platform's core may.
 func (d *Database) RemoveReport(lab, id int64) {
 	d.t.Helper()

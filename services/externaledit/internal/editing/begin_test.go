@@ -167,7 +167,7 @@ func TestASessionOfTheFormerPatientIsNotContinued(t *testing.T) {
 			t.Errorf("the %s request: %+v, %v", in.Key, created, err)
 		}
 	}
-	client.Key, client.TakeOver = "anew", true
+	client.Key, client.TakeOver = "take-over", true
 	b.mustCreate(client) // with the template
 }
 

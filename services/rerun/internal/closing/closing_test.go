@@ -159,6 +159,36 @@ func TestARowReplacesTheValueOfItsOwnTest(t *testing.T) {
 	}
 }
 
+// TestAValueOfAProfileWithinAProfileIsItsOwnTests: the electrolytes belong to the profile 302, which belongs to the
+// profile 301 that the report is about. Their potassium has the index of the haemoglobin.
+func TestAValueOfAProfileWithinAProfileIsItsOwnTests(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Exec("INSERT INTO AllTests (id, labId_id, testName) VALUES (304, 12, 'Electrolytes')")
+	f.Exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId) VALUES (903, 401, 12, 304, 902)")
+	f.AddParameter(rerun.Parameter{TestID: 304, Index: 1, Order: 1, Name: "Potassium"})
+	f.AddResult(storetest.Report, rerun.Result{ProfileTestID: 304, Index: 1, Order: 1, ParameterName: "Potassium", Value: "6.9"})
+	m := storetest.Message(storetest.Report, -1, "1=4.2")
+	m.Readings[0].Name = "Potassium"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatal(err)
+	}
+	if v := f.State(storetest.Report).Values; v[len(v)-1].TestID != 304 {
+		t.Errorf("the repeated potassium is stored for test %d, want 304", v[len(v)-1].TestID)
+	}
+	confirmed, err := f.confirmSeen(time.Time{}, rerun.Result{Index: 1, ParameterName: "Potassium", Value: "4.2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(replaced(confirmed.Replaced)), "[Electrolytes 304/1: 6.9 -> 4.2]"; got != want {
+		t.Errorf("replaced %s, want %s", got, want)
+	}
+	want := map[string]string{"0/1": "13.1", "0/3": "4.0", "301/8": "5", "302/8": "6", "304/1": "4.2"}
+	if diff := cmp.Diff(want, f.State(storetest.Report).Present); diff != "" {
+		t.Errorf("the report (-want +got):\n%s", diff)
+	}
+}
+
 func TestAConfirmFromAnOldPageIsRefused(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -160,6 +160,10 @@ func TestProfileChildrenCountAndDisabledFormatsDoNot(t *testing.T) {
 	if got, err = f.evaluate(storetest.OtherReport, readings...); err != nil || !cmp.Equal(got, []int{1}) {
 		t.Fatalf("a report that is no profile: %v, error %v", got, err)
 	}
+	storetest.Exec(t, f.db, "INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId) VALUES (903, 401, 12, 303, 902)")
+	if got, err = f.evaluate(storetest.Report, readings...); err != nil || !cmp.Equal(got, []int{1, 8, 9}) {
+		t.Fatalf("with a profile within the profile: %v, error %v", got, err)
+	}
 }
 
 func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {

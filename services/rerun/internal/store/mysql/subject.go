@@ -11,11 +11,18 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// testsOfReport joins the formats (alias f) of the report's test and of its profile children. Arguments: the report's
-// test id, its bill (may be NULL) and the laboratory. It is a join, because the servers would evaluate an IN condition
-// for each format of all tests.
-const testsOfReport = " JOIN (SELECT ? AS testId UNION SELECT b.testId_id FROM billingInfo b" +
-	" WHERE b.profileParentId = ? AND b.labId_id = ?) tests ON tests.testId = f.testId_id"
+// testsOfReport joins the formats (alias f) of the report's test and of the children of its billed profile, and theirs.
+// Arguments: the report's row in billingInfo (may be NULL), the laboratory twice, and the report's test. It is a join,
+// because the servers would evaluate an IN condition for each format of all tests.
+const testsOfReport = " JOIN (WITH RECURSIVE billed (id, testId) AS (" +
+	"SELECT b.id, b.testId_id FROM billingInfo b WHERE b.profileParentId = ? AND b.labId_id = ?" +
+	" UNION SELECT b.id, b.testId_id FROM billed p JOIN billingInfo b ON b.profileParentId = p.id AND b.labId_id = ?)" +
+	" SELECT ? AS testId UNION SELECT testId FROM billed) tests ON tests.testId = f.testId_id"
+
+// testsArgs returns the arguments of testsOfReport.
+func testsArgs(test int64, billing sql.NullInt64, lab authn.LabScope) []any {
+	return []any{billing, lab.LabID(), lab.LabID(), test}
+}
 
 // Subject returns the report's patient and formats.
 func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int64) (autorerun.Subject, error) {
@@ -53,7 +60,7 @@ func (s *Store) formats(
 		" WHERE f.isDisabled = 0 ORDER BY f.id, g.id"
 	var formats []autorerun.Format
 	last := int64(-1) // format id of the previous row
-	err := mysqldb.Each(ctx, s.db, query, []any{testID, billingInfoID, scope.LabID()}, func(rows *sql.Rows) error {
+	err := mysqldb.Each(ctx, s.db, query, testsArgs(testID, billingInfoID, scope), func(rows *sql.Rows) error {
 		var row formatRow
 		if err := rows.Scan(row.targets()...); err != nil {
 			return err

@@ -261,6 +261,24 @@ func TestTheValueOfAFormerSampleIsNotConfirmed(t *testing.T) {
 	}
 }
 
+// TestAnEqualValueOfThePresentSampleIsConfirmed: the sample was drawn again, and the same instrument measures the same
+// value for the same request.
+func TestAnEqualValueOfThePresentSampleIsConfirmed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Set(storetest.Report, "sampleId", "drawn-again")
+	f.Set(storetest.Report, "manualSampleId", "")
+	m := storetest.Message(storetest.Report, 1, "1=9.2")
+	m.SampleID = "drawn-again"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatal(err)
+	}
+	f.Clock.Advance(time.Minute)
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); err != nil {
+		t.Errorf("the value of the present sample: %v, want no error", err)
+	}
+}
+
 func TestADismissedReportIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -205,7 +205,7 @@ func (f Facts) ofThisSample(rows []Row, tests []int64) error {
 			if !f.isConfirmed(v, rows[i:i+1], tests[i:i+1]) {
 				continue
 			}
-			own := v.SampleID == "" || f.Report.HasSample(v.SampleID)
+			own := f.Report.IsOfSample(v)
 			previous, present = previous || !own, present || own
 		}
 		if previous && !present {

@@ -279,6 +279,26 @@ func TestAnEqualValueOfThePresentSampleIsConfirmed(t *testing.T) {
 	}
 }
 
+// TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed: the sample was drawn again and measured, and the page still
+// offers the value of the former one.
+func TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Set(storetest.Report, "sampleId", "drawn-again")
+	f.Set(storetest.Report, "manualSampleId", "")
+	m := storetest.Message(storetest.Report, -1, "1=5.0")
+	m.SampleID = "drawn-again"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); !errors.Is(err, closing.ErrOtherSample) {
+		t.Errorf("the value of the former sample: error = %v, want %v", err, closing.ErrOtherSample)
+	}
+	if err := f.confirm(rerun.Result{Index: 1, Value: "5.0"}); err != nil {
+		t.Errorf("the value of the present sample: %v, want no error", err)
+	}
+}
+
 func TestADismissedReportIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -196,8 +196,8 @@ func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
 	return false
 }
 
-// ofThisSample rejects rows whose parameter or value was measured only on previous samples of the report. The sample was
-// drawn again because the previous one cannot be trusted or belongs to another person.
+// ofThisSample rejects rows whose parameter or value was measured only on previous samples of the report. The sample
+// was drawn again because the previous one cannot be trusted or belongs to another person.
 func (f Facts) ofThisSample(rows []Row, tests []int64) error {
 	for i, row := range rows {
 		var parameter, value measured

@@ -82,8 +82,8 @@ func TestYoungDocumentsAreKept(t *testing.T) {
 	}
 }
 
-// TestTheDocumentsOfADeletedReportAreKept: the laboratory was removed. Its documents stay for the legal period, and no pass
-// of the sweeper reports a failure.
+// TestTheDocumentsOfADeletedReportAreKept: the laboratory was removed. Its documents stay for the legal period, and no
+// pass of the sweeper reports a failure.
 func TestTheDocumentsOfADeletedReportAreKept(t *testing.T) {
 	t.Parallel()
 	f := storetest.New(t)

@@ -189,6 +189,27 @@ func TestAValueOfAProfileWithinAProfileIsItsOwnTests(t *testing.T) {
 	}
 }
 
+// TestATestThatAValueNamesIsOneOfTheReport: the report does not name its row in billingInfo, so that nothing but its
+// values tells the tests of its profile.
+func TestATestThatAValueNamesIsOneOfTheReport(t *testing.T) {
+	t.Parallel()
+	f := &fixture{storetest.New(t)}
+	f.AddResult(storetest.OtherReport, rerun.Result{ProfileTestID: 302, Index: 8, Order: 1, ParameterName: "ESR", Value: "6"})
+	m := storetest.Message(storetest.OtherReport, -1, "8=7")
+	m.SampleID = "S-2"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatalf("the repeated value: %v, want no error", err)
+	}
+	_, err := f.Closing.Confirm(t.Context(), storetest.Scope(t, 12), closing.Confirmation{ReportID: storetest.OtherReport,
+		Actor: storetest.Asha, Rows: []closing.Row{{Result: rerun.Result{ProfileTestID: 302, Index: 8, Value: "7"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"302/8": "7"}, f.State(storetest.OtherReport).Present); diff != "" {
+		t.Errorf("the report (-want +got):\n%s", diff)
+	}
+}
+
 func TestAConfirmFromAnOldPageIsRefused(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -82,12 +82,13 @@ func (r *reader) unconfirmed(ctx context.Context) (u rerun.Unconfirmed, err erro
 	return u, wrap("read unconfirmed values", err)
 }
 
-// tests returns the enabled formats of the report and of all tests of its profile.
+// tests returns the enabled formats of the report's test, of all tests of its profile, and of tests that its values
+// name.
 func (r *reader) tests(ctx context.Context) (rerun.Tests, error) {
 	const query = "SELECT f.testId_id, f.`index`, f.`order`, f.parameterName, COALESCE(t.testName, '') FROM ReportFormat f" +
 		testsOfReport + " LEFT JOIN AllTests t ON t.id = f.testId_id" +
 		" WHERE f.isDisabled = 0 ORDER BY f.`order`, f.`index`, f.id"
-	parameters, err := mysqldb.Collect(ctx, r.q, query, testsArgs(r.test, r.billing, r.scope),
+	parameters, err := mysqldb.Collect(ctx, r.q, query, testsArgs(r.scope, r.report.ID, r.test, r.billing),
 		func(row mysqldb.Row, p *rerun.Parameter) error {
 			return row.Scan(&p.TestID, &p.Index, &p.Order, &p.Name, &p.TestName)
 		})

@@ -122,6 +122,10 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		"unknown condition":     {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"odd"}`, "1", false},
 		"no condition":          {`{"auto_rerun_allowed":true}`, "1", false},
 		"meta of another shape": {`{"auto_rerun_allowed":"yes"}`, "1", false},
+		"limits of another shape, custom": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":[]}`, "1",
+			false},
+		"limits of another shape, critical": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"critical","custom":""}`,
+			"6.9", true},
 	} {
 		if name == "custom, absurd limit" && !mysqltest.IsMariaDB(t, f.db) {
 			continue // MySQL rejects the number

@@ -301,7 +301,7 @@ func TestAnEqualValueOfThePresentSampleIsConfirmed(t *testing.T) {
 }
 
 // TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed: the sample was drawn again and measured, and the page still
-// offers the value of the former one.
+// offers the value of the previous one.
 func TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -313,7 +313,7 @@ func TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); !errors.Is(err, closing.ErrOtherSample) {
-		t.Errorf("the value of the former sample: error = %v, want %v", err, closing.ErrOtherSample)
+		t.Errorf("the value of the previous sample: error = %v, want %v", err, closing.ErrOtherSample)
 	}
 	if err := f.confirm(rerun.Result{Index: 1, Value: "5.0"}); err != nil {
 		t.Errorf("the value of the present sample: %v, want no error", err)

@@ -210,7 +210,7 @@ func (f Facts) ofThisSample(rows []Row, tests []int64) error {
 				value.on(f.Report.IsOfSample(v))
 			}
 		}
-		if parameter.formerlyOnly() || value.formerlyOnly() {
+		if parameter.previousOnly() || value.previousOnly() {
 			return ErrOtherSample
 		}
 	}
@@ -218,13 +218,13 @@ func (f Facts) ofThisSample(rows []Row, tests []int64) error {
 }
 
 // measured reports on which samples something was measured.
-type measured struct{ former, present bool }
+type measured struct{ previous, present bool }
 
 func (m *measured) on(present bool) {
-	m.present, m.former = m.present || present, m.former || !present
+	m.present, m.previous = m.present || present, m.previous || !present
 }
 
-func (m measured) formerlyOnly() bool { return m.former && !m.present }
+func (m measured) previousOnly() bool { return m.previous && !m.present }
 
 // replace returns the decision to delete and insert rows. It clears the signature if the report then shows a different
 // result.

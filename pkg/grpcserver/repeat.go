@@ -136,7 +136,7 @@ func requestOf(ctx context.Context, keys []string, method string, message proto.
 	}
 	p := authn.FromContext(ctx)
 	body = append(append(body, 0), rightsOf(p)...)
-	return idempotency.Request{Actor: p.Actor(), Login: loginOf(ctx, p), Key: keys[0], Operation: method, Body: body}, nil
+	return idempotency.Request{Actor: p.Actor(), Login: LoginOf(ctx, p), Key: keys[0], Operation: method, Body: body}, nil
 }
 
 // rightsOf returns the permissions and limits of a login. They are part of the request's hash, so that a login that has
@@ -146,9 +146,9 @@ func rightsOf(p authn.Principal) []byte {
 	return fmt.Appendf(nil, "%t %d %d %d %v %q", p.IsGlobalAdmin, p.BranchID, p.OrgID, p.CCID, p.DepartmentIDs, permissions)
 }
 
-// loginOf distinguishes logins with the same id: users of one organization by their names, instruments, which have no
+// LoginOf distinguishes logins with the same id: users of one organization by their names, instruments, which have no
 // names, by their tokens.
-func loginOf(ctx context.Context, p authn.Principal) string {
+func LoginOf(ctx context.Context, p authn.Principal) string {
 	if p.Kind == authn.Service || p.Username != "" {
 		return p.Username
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
@@ -61,6 +62,23 @@ func TestAValueOfAProfileWithinAProfileIsJudged(t *testing.T) {
 	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
 	b.Must(err)
 	b.Want("reports that wait after the limits changed", len(open.Items), 2)
+}
+
+// TestARerunValueOfAProfileWithinAProfileIsOnTheBoard: the electrolytes belong to the profile 71, which belongs to the
+// profile 70 that the report is about. The report has no value yet; the rerun has a critical potassium.
+func TestARerunValueOfAProfileWithinAProfileIsOnTheBoard(t *testing.T) {
+	b := fixture(t)
+	b.Exec("INSERT INTO AllTests (id, testName, departmentId_id) VALUES (70, 'Health check', 5), (71, 'Metabolism', 5)")
+	b.Exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId) VALUES (901, 400, 12, 70, NULL)," +
+		" (902, 400, 12, 71, 901), (903, 400, 12, 66, 902)")
+	b.Exec("UPDATE labReportRelation SET reportID_id = 70, billingInfoId_id = 901 WHERE id = ?", potassium)
+	b.Must(b.Evaluate.SetUnconfirmed(t.Context(), storetest.Lab(t, 12), evaluate.Unconfirmed{
+		ReportID: potassium, AsOf: 1, ReceivedAt: b.Clock.Now().UnixMicro(),
+		Readings: []callout.Reading{{ProfileTestID: 66, Index: index, Order: index, Name: "Potassium", Value: "7.9"}},
+	}))
+	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+	b.Must(err)
+	b.Want("critical rerun values", len(open.Unconfirmed), 1)
 }
 
 // TestAValueThatBecameUnreadableCanBeCalled checks that a call about 7.9 can be recorded after the value was replaced

@@ -159,6 +159,57 @@ func TestARowReplacesTheValueOfItsOwnTest(t *testing.T) {
 	}
 }
 
+// TestAValueOfAProfileWithinAProfileIsItsOwnTests: the electrolytes belong to the profile 302, which belongs to the
+// profile 301 that the report is about. Their potassium has the index of the haemoglobin.
+func TestAValueOfAProfileWithinAProfileIsItsOwnTests(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Exec("INSERT INTO AllTests (id, labId_id, testName) VALUES (304, 12, 'Electrolytes')")
+	f.Exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId) VALUES (903, 401, 12, 304, 902)")
+	f.AddParameter(rerun.Parameter{TestID: 304, Index: 1, Order: 1, Name: "Potassium"})
+	f.AddResult(storetest.Report, rerun.Result{ProfileTestID: 304, Index: 1, Order: 1, ParameterName: "Potassium", Value: "6.9"})
+	m := storetest.Message(storetest.Report, -1, "1=4.2")
+	m.Readings[0].Name = "Potassium"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatal(err)
+	}
+	if v := f.State(storetest.Report).Values; v[len(v)-1].TestID != 304 {
+		t.Errorf("the repeated potassium is stored for test %d, want 304", v[len(v)-1].TestID)
+	}
+	confirmed, err := f.confirmSeen(time.Time{}, rerun.Result{Index: 1, ParameterName: "Potassium", Value: "4.2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(replaced(confirmed.Replaced)), "[Electrolytes 304/1: 6.9 -> 4.2]"; got != want {
+		t.Errorf("replaced %s, want %s", got, want)
+	}
+	want := map[string]string{"0/1": "13.1", "0/3": "4.0", "301/8": "5", "302/8": "6", "304/1": "4.2"}
+	if diff := cmp.Diff(want, f.State(storetest.Report).Present); diff != "" {
+		t.Errorf("the report (-want +got):\n%s", diff)
+	}
+}
+
+// TestATestThatAValueNamesIsOneOfTheReport: the report does not name its row in billingInfo, so that nothing but its
+// values tells the tests of its profile.
+func TestATestThatAValueNamesIsOneOfTheReport(t *testing.T) {
+	t.Parallel()
+	f := &fixture{storetest.New(t)}
+	f.AddResult(storetest.OtherReport, rerun.Result{ProfileTestID: 302, Index: 8, Order: 1, ParameterName: "ESR", Value: "6"})
+	m := storetest.Message(storetest.OtherReport, -1, "8=7")
+	m.SampleID = "S-2"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatalf("the repeated value: %v, want no error", err)
+	}
+	_, err := f.Closing.Confirm(t.Context(), storetest.Scope(t, 12), closing.Confirmation{ReportID: storetest.OtherReport,
+		Actor: storetest.Asha, Rows: []closing.Row{{Result: rerun.Result{ProfileTestID: 302, Index: 8, Value: "7"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"302/8": "7"}, f.State(storetest.OtherReport).Present); diff != "" {
+		t.Errorf("the report (-want +got):\n%s", diff)
+	}
+}
+
 func TestAConfirmFromAnOldPageIsRefused(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -228,6 +279,44 @@ func TestTheValueOfAFormerSampleIsNotConfirmed(t *testing.T) {
 	}
 	if err := f.confirm(rerun.Result{Index: 3, Value: "4.1"}); err != nil {
 		t.Errorf("a parameter that was not measured on it: %v, want no error", err)
+	}
+}
+
+// TestAnEqualValueOfThePresentSampleIsConfirmed: the sample was drawn again, and the same instrument measures the same
+// value for the same request.
+func TestAnEqualValueOfThePresentSampleIsConfirmed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Set(storetest.Report, "sampleId", "drawn-again")
+	f.Set(storetest.Report, "manualSampleId", "")
+	m := storetest.Message(storetest.Report, 1, "1=9.2")
+	m.SampleID = "drawn-again"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatal(err)
+	}
+	f.Clock.Advance(time.Minute)
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); err != nil {
+		t.Errorf("the value of the present sample: %v, want no error", err)
+	}
+}
+
+// TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed: the sample was drawn again and measured, and the page still
+// offers the value of the previous one.
+func TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Set(storetest.Report, "sampleId", "drawn-again")
+	f.Set(storetest.Report, "manualSampleId", "")
+	m := storetest.Message(storetest.Report, -1, "1=5.0")
+	m.SampleID = "drawn-again"
+	if _, err := f.Say(t, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); !errors.Is(err, closing.ErrOtherSample) {
+		t.Errorf("the value of the previous sample: error = %v, want %v", err, closing.ErrOtherSample)
+	}
+	if err := f.confirm(rerun.Result{Index: 1, Value: "5.0"}); err != nil {
+		t.Errorf("the value of the present sample: %v, want no error", err)
 	}
 }
 

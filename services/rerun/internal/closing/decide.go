@@ -196,24 +196,35 @@ func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
 	return false
 }
 
-// ofThisSample rejects rows whose parameter was measured only on previous samples of the report. The sample was drawn
-// again because the previous one cannot be trusted or belongs to another person.
+// ofThisSample rejects rows whose parameter or value was measured only on previous samples of the report. The sample
+// was drawn again because the previous one cannot be trusted or belongs to another person.
 func (f Facts) ofThisSample(rows []Row, tests []int64) error {
-	for i := range rows {
-		previous, present := false, false
+	for i, row := range rows {
+		var parameter, value measured
 		for _, v := range f.Values {
 			if !f.isConfirmed(v, rows[i:i+1], tests[i:i+1]) {
 				continue
 			}
-			own := v.SampleID == "" || f.Report.HasSample(v.SampleID)
-			previous, present = previous || !own, present || own
+			parameter.on(f.Report.IsOfSample(v))
+			if v.Value == row.Value {
+				value.on(f.Report.IsOfSample(v))
+			}
 		}
-		if previous && !present {
+		if parameter.previousOnly() || value.previousOnly() {
 			return ErrOtherSample
 		}
 	}
 	return nil
 }
+
+// measured reports on which samples something was measured.
+type measured struct{ previous, present bool }
+
+func (m *measured) on(present bool) {
+	m.present, m.previous = m.present || present, m.previous || !present
+}
+
+func (m measured) previousOnly() bool { return m.previous && !m.present }
 
 // replace returns the decision to delete and insert rows. It clears the signature if the report then shows a different
 // result.

@@ -213,8 +213,8 @@ func (f Facts) request(number int) (request rerun.Mark, latest bool, err error) 
 	return request, highest == number, nil
 }
 
-// put adds a write for each reading: an equal stored value stays, a different one is replaced and kept in the history.
-// A value of another test, or of an unknown one, is never replaced.
+// put adds a write for each reading: an equal stored value of the report's sample stays, any other is replaced and kept
+// in the history. A value of another test, or of an unknown one, is never replaced.
 func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now time.Time) error {
 	for _, reading := range wanted {
 		v := f.value(c, number, reading, now)
@@ -228,7 +228,7 @@ func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now tim
 		switch {
 		case known != v.TestKnown || known && test != v.TestID:
 			return ErrOtherTest
-		case old.Same(v):
+		case old.Same(v) && f.Report.IsOfSample(old):
 		case len(old.History) >= maxHistory:
 			return errHistory
 		default:

@@ -118,6 +118,10 @@ func (r Report) HasSample(id string) bool {
 	return id != "" && (id == r.SampleID || id == r.ManualSampleID)
 }
 
+// IsOfSample reports whether v was measured on the present sample of the report. Values of other programs may name no
+// sample.
+func (r Report) IsOfSample(v Value) bool { return v.SampleID == "" || r.HasSample(v.SampleID) }
+
 // Result is one row of a report's values.
 type Result struct {
 	ID            int64 // 0: not stored yet

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -49,7 +50,8 @@ func (l *laboratory) page(ctx context.Context, ids []int64, before time.Time) er
 		if stopping := ctx.Err(); stopping != nil {
 			return stopping
 		}
-		if err := l.repair(ctx, id, before); err != nil {
+		err := l.repair(ctx, id, before)
+		if err != nil && !apperr.Is(err, apperr.NotFound) { // the documents of a deleted report are kept
 			l.d.Counters.Swept(Failed, 1)
 			l.d.Log.Error("rerun documents not repaired", "lab_report_id", id, "error", err)
 		}

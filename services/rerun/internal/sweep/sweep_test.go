@@ -82,6 +82,20 @@ func TestYoungDocumentsAreKept(t *testing.T) {
 	}
 }
 
+// TestTheDocumentsOfADeletedReportAreKept: the laboratory was removed. Its documents stay for the legal period, and no
+// pass of the sweeper reports a failure.
+func TestTheDocumentsOfADeletedReportAreKept(t *testing.T) {
+	t.Parallel()
+	f := storetest.New(t)
+	f.Insert(storetest.Record("12-gone", 99, rerun.Manual, 1, true), rerun.Value{ID: "gone", LabID: 12, ReportID: 99, Number: 1, Index: 1,
+		Value: "9.1", CreatedAt: storetest.Now})
+	f.Sweep()
+	values, err := f.Documents.ValuesOfReports(t.Context(), storetest.Scope(t, 12), []int64{99})
+	if n := f.Counts.Of(sweep.Failed); err != nil || len(values) != 1 || n != 0 {
+		t.Errorf("%d values, %d failures, %v; want the value and no failure", len(values), n, err)
+	}
+}
+
 func TestTheCacheIsRepairedInBothDirections(t *testing.T) {
 	t.Parallel()
 	f := storetest.New(t)

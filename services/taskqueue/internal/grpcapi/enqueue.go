@@ -5,6 +5,8 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -44,9 +46,13 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 
 func (s *Server) request(ctx context.Context, lab int64, key string) (submit.Request, error) {
 	caller, err := s.caller(ctx, lab)
-	return submit.Request{
+	r := submit.Request{
 		Caller: caller, IdempotencyKey: cmp.Or(key, idempotency.KeyFrom(ctx)), RequestID: telemetry.RequestID(ctx),
-	}, err
+	}
+	if caller.Instrument { // the instruments of a laboratory have one name
+		r.Login = grpcserver.LoginOf(ctx, authn.FromContext(ctx))
+	}
+	return r, err
 }
 
 // written is either message of a task. A null element is an empty task, which is rejected.

@@ -244,6 +244,22 @@ func TestAnIdempotencyKeyReturnsTheSameIDsPerCaller(t *testing.T) {
 	}
 }
 
+// TestTheKeysOfTwoInstrumentsAreApart: both number their messages from 1.
+func TestTheKeysOfTwoInstrumentsAreApart(t *testing.T) {
+	t.Parallel()
+	a := open(t, grpcapi.AccessAuthenticated)
+	as := func(token string) context.Context {
+		return metadata.NewIncomingContext(asInstrument(t, 12), metadata.Pairs("idempotency-key", "1", "authorization", "Bearer "+token))
+	}
+	first := a.enqueue(as("haematology"), hook())
+	if other := a.enqueue(as("chemistry"), hook()); other[0] == first[0] {
+		t.Error("another instrument got the same job")
+	}
+	if diff := cmp.Diff(first, a.enqueue(as("haematology"), hook())); diff != "" {
+		t.Errorf("replayed ids (-first +again):\n%s", diff)
+	}
+}
+
 func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 	t.Parallel()
 	a := open(t, grpcapi.AccessAuthenticated)

@@ -61,10 +61,14 @@ type Acceptor struct {
 // Request is one call and its caller.
 type Request struct {
 	task.Caller
+	Login          string // distinguishes callers with the same name, such as instruments; empty: the name is enough
 	IdempotencyKey string // chosen by the caller; may be empty
 	Traceparent    string // span that is continued by the executions of the jobs
 	RequestID      string
 }
+
+// owner returns the owner of the idempotency key.
+func (r *Request) owner() string { return r.Name + r.Login }
 
 // Accept accepts all tasks or none and returns their ids in the order of the tasks. It may be repeated with the same
 // IdempotencyKey; without one, only the retries within this call are safe. now is set if the tasks have no due times of
@@ -150,7 +154,7 @@ func (a *Acceptor) group(r Request, planned []Planned) *group {
 func (a *Acceptor) place(g *group) {
 	g.shard = int(a.turn.Add(1) % job.Shards)
 	if g.IdempotencyKey != "" {
-		g.shard = engine.ShardOf(g.Name + "\x00" + g.IdempotencyKey)
+		g.shard = engine.ShardOf(g.owner() + "\x00" + g.IdempotencyKey)
 	}
 	g.keyAt = g.shard
 	for i := range g.tasks {
@@ -191,7 +195,7 @@ func (g *group) identify() {
 	}
 	g.hash = hex.EncodeToString(h.Sum(nil)[:16])
 	if g.IdempotencyKey != "" {
-		g.key = job.Digest(g.Name, strconv.FormatInt(g.LabID, 10), g.IdempotencyKey)
+		g.key = job.Digest(g.owner(), strconv.FormatInt(g.LabID, 10), g.IdempotencyKey)
 	}
 }
 

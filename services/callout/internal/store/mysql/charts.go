@@ -57,8 +57,12 @@ func (s *Store) children(
 		}
 	}
 	in, args := list(parents)
-	return each(ctx, q, "read profiles", "SELECT profileParentId, testId_id FROM billingInfo WHERE labId_id = ?"+
-		" AND profileParentId IN ("+in+") ORDER BY id", append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
+	// A child may be a profile itself.
+	query := "WITH RECURSIVE billed (report, id, testId) AS (SELECT profileParentId, id, testId_id FROM billingInfo" +
+		" WHERE labId_id = ? AND profileParentId IN (" + in + ") UNION SELECT p.report, b.id, b.testId_id FROM billed p" +
+		" JOIN billingInfo b ON b.profileParentId = p.id AND b.labId_id = ?) SELECT report, testId FROM billed ORDER BY id"
+	args = append(append([]any{scope.LabID()}, args...), scope.LabID())
+	return each(ctx, q, "read profiles", query, args, func(r *sql.Rows) error {
 		var parent, test int64
 		if err := r.Scan(&parent, &test); err != nil {
 			return err

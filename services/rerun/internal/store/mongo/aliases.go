@@ -62,6 +62,41 @@ func (x *indices) UnmarshalBSONValue(kind byte, data []byte) error {
 	return nil
 }
 
+// text is a text. Other programs may store a number, as instruments send it.
+type text string
+
+// UnmarshalBSONValue decodes a text or a number. Anything else gives "", so that the rest of the document can be read.
+func (t *text) UnmarshalBSONValue(kind byte, data []byte) error {
+	v := bson.RawValue{Type: bson.Type(kind), Value: data}
+	*t = ""
+	if s, ok := v.StringValueOK(); ok {
+		*t = text(s)
+	} else if d, ok := v.Decimal128OK(); ok {
+		*t = text(d.String())
+	} else if f, ok := v.DoubleOK(); ok {
+		*t = text(strconv.FormatFloat(f, 'f', -1, 64))
+	} else if n, ok := v.AsInt64OK(); ok {
+		*t = text(strconv.FormatInt(n, 10))
+	}
+	return nil
+}
+
+// whole is an integer. Other programs may store its text.
+type whole int
+
+// UnmarshalBSONValue decodes a number or its text. Anything else gives 0.
+func (w *whole) UnmarshalBSONValue(kind byte, data []byte) error {
+	v := bson.RawValue{Type: bson.Type(kind), Value: data}
+	*w = 0
+	if s, ok := v.StringValueOK(); ok {
+		n, _ := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
+		*w = whole(n)
+	} else if n, ok := v.AsInt64OK(); ok {
+		*w = whole(n)
+	}
+	return nil
+}
+
 // moment is a time. This service writes dates. Documents of other programs have texts; a text without a zone is in UTC.
 type moment struct{ time.Time }
 

@@ -22,14 +22,14 @@ type recordDocument struct {
 	LabID          int64      `bson:"lab_id"`
 	ReportID       int64      `bson:"lab_report_id"`
 	Type           string     `bson:"type"`
-	Number         int        `bson:"rerun_number"`
+	Number         whole      `bson:"rerun_number"`
 	Requested      indices    `bson:"requested_parameters"`
 	ParameterNames []string   `bson:"parameter_names"`
 	Active         bool       `bson:"is_active"`
-	SampleID       string     `bson:"sample_id"`
-	CreatedBy      int64      `bson:"created_by"`
+	SampleID       text       `bson:"sample_id"`
+	CreatedBy      whole      `bson:"created_by"`
 	CreatedByKind  string     `bson:"created_by_kind,omitempty"`
-	UpdatedBy      int64      `bson:"updated_by"`
+	UpdatedBy      whole      `bson:"updated_by"`
 	CreatedAt      moment     `bson:"created_at"`
 	UpdatedAt      moment     `bson:"updated_at"`
 	Slot           string     `bson:"slot"`
@@ -41,10 +41,10 @@ type recordDocument struct {
 
 func documentOf(r rerun.Record) recordDocument {
 	d := recordDocument{
-		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: r.Number,
+		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: whole(r.Number),
 		Requested:      r.Requested,
-		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: r.SampleID, CreatedBy: r.CreatedBy,
-		CreatedByKind: r.CreatedByKind, UpdatedBy: r.UpdatedBy,
+		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: text(r.SampleID), CreatedBy: whole(r.CreatedBy),
+		CreatedByKind: r.CreatedByKind, UpdatedBy: whole(r.UpdatedBy),
 		CreatedAt: moment{r.CreatedAt}, UpdatedAt: moment{r.UpdatedAt}, Slot: r.ID, AutoSlot: r.ID,
 		WrittenBy: ours,
 	}
@@ -63,9 +63,9 @@ func (d recordDocument) record() rerun.Record {
 		kind = rerun.Type(d.Type)
 	}
 	return rerun.Record{
-		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, Type: kind, Number: d.Number, Requested: d.Requested,
-		ParameterNames: d.ParameterNames, Active: d.Active, SampleID: d.SampleID, CreatedBy: d.CreatedBy,
-		CreatedByKind: d.CreatedByKind, UpdatedBy: d.UpdatedBy,
+		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, Type: kind, Number: int(d.Number), Requested: d.Requested,
+		ParameterNames: d.ParameterNames, Active: d.Active, SampleID: string(d.SampleID), CreatedBy: int64(d.CreatedBy),
+		CreatedByKind: d.CreatedByKind, UpdatedBy: int64(d.UpdatedBy),
 		CreatedAt: d.CreatedAt.UTC(), UpdatedAt: d.UpdatedAt.UTC(),
 		Foreign: d.WrittenBy != ours,
 	}

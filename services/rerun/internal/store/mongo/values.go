@@ -15,16 +15,16 @@ type valueDocument struct {
 	ID            documentID `bson:"_id"`
 	LabID         int64      `bson:"lab_id"`
 	ReportID      int64      `bson:"lab_report_id"`
-	SampleID      string     `bson:"sample_id"`
-	Value         string     `bson:"value"`
-	Order         int        `bson:"order"`
-	Index         int        `bson:"index"`
-	RerunType     string     `bson:"rerun_type"`
-	Number        int        `bson:"rerun_number"`
-	ParameterName string     `bson:"parameter_name"`
+	SampleID      text       `bson:"sample_id"`
+	Value         text       `bson:"value"`
+	Order         whole      `bson:"order"`
+	Index         whole      `bson:"index"`
+	RerunType     text       `bson:"rerun_type"`
+	Number        whole      `bson:"rerun_number"`
+	ParameterName text       `bson:"parameter_name"`
 	TestID        *int64     `bson:"profileTestId,omitempty"` // nil: test unknown, as in values of other programs
-	DeviceID      string     `bson:"device_id"`
-	DeviceName    string     `bson:"device_name"`
+	DeviceID      text       `bson:"device_id"`
+	DeviceName    text       `bson:"device_name"`
 	CreatedAt     moment     `bson:"created_at"`
 	History       []earlier  `bson:"history,omitempty"`
 	// WrittenBy has the value of the constant ours in every document of this service. Documents of other programs have
@@ -34,43 +34,41 @@ type valueDocument struct {
 
 // earlier is a previous value that was replaced.
 type earlier struct {
-	Value      string `bson:"value"`
-	DeviceID   string `bson:"device_id"`
-	DeviceName string `bson:"device_name"`
+	Value      text   `bson:"value"`
+	DeviceID   text   `bson:"device_id"`
+	DeviceName text   `bson:"device_name"`
 	CreatedAt  moment `bson:"created_at"`
 }
 
 func valueDocumentOf(v rerun.Value) valueDocument {
 	d := valueDocument{
-		ID: documentID(v.ID), LabID: v.LabID, ReportID: v.ReportID, SampleID: v.SampleID, Value: v.Value, Order: v.Order,
-		Index:     v.Index,
-		RerunType: v.RerunType, Number: v.Number, ParameterName: v.ParameterName, DeviceID: v.DeviceID,
-		DeviceName: v.DeviceName, CreatedAt: moment{v.CreatedAt},
-		WrittenBy: ours,
+		ID: documentID(v.ID), LabID: v.LabID, ReportID: v.ReportID, SampleID: text(v.SampleID), Value: text(v.Value),
+		Order: whole(v.Order), Index: whole(v.Index), RerunType: text(v.RerunType), Number: whole(v.Number),
+		ParameterName: text(v.ParameterName), DeviceID: text(v.DeviceID), DeviceName: text(v.DeviceName),
+		CreatedAt: moment{v.CreatedAt}, WrittenBy: ours,
 	}
 	if v.TestKnown {
 		d.TestID = &v.TestID
 	}
 	for _, e := range v.History {
-		d.History = append(d.History, earlier{e.Value, e.DeviceID, e.DeviceName, moment{e.CreatedAt}})
+		d.History = append(d.History, earlier{text(e.Value), text(e.DeviceID), text(e.DeviceName), moment{e.CreatedAt}})
 	}
 	return d
 }
 
 func (d valueDocument) value() rerun.Value {
 	v := rerun.Value{
-		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, SampleID: d.SampleID, Value: d.Value, Order: d.Order,
-		Index:     d.Index,
-		RerunType: d.RerunType, Number: d.Number, ParameterName: d.ParameterName, DeviceID: d.DeviceID,
-		DeviceName: d.DeviceName, CreatedAt: d.CreatedAt.UTC(),
-		Foreign: d.WrittenBy != ours,
+		ID: string(d.ID), LabID: d.LabID, ReportID: d.ReportID, SampleID: string(d.SampleID), Value: string(d.Value),
+		Order: int(d.Order), Index: int(d.Index), RerunType: string(d.RerunType), Number: int(d.Number),
+		ParameterName: string(d.ParameterName), DeviceID: string(d.DeviceID), DeviceName: string(d.DeviceName),
+		CreatedAt: d.CreatedAt.UTC(), Foreign: d.WrittenBy != ours,
 	}
 	if d.TestID != nil {
 		v.TestID, v.TestKnown = *d.TestID, true
 	}
 	for _, e := range d.History {
 		v.History = append(v.History, rerun.Earlier{
-			Value: e.Value, DeviceID: e.DeviceID, DeviceName: e.DeviceName, CreatedAt: e.CreatedAt.UTC(),
+			Value: string(e.Value), DeviceID: string(e.DeviceID), DeviceName: string(e.DeviceName), CreatedAt: e.CreatedAt.UTC(),
 		})
 	}
 	return v

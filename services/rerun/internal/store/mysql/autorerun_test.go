@@ -122,6 +122,10 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		"unknown condition":     {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"odd"}`, "1", false},
 		"no condition":          {`{"auto_rerun_allowed":true}`, "1", false},
 		"meta of another shape": {`{"auto_rerun_allowed":"yes"}`, "1", false},
+		"limits of another shape, custom": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":[]}`, "1",
+			false},
+		"limits of another shape, critical": {`{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"critical","custom":""}`,
+			"6.9", true},
 	} {
 		if name == "custom, absurd limit" && !mysqltest.IsMariaDB(t, f.db) {
 			continue // MySQL rejects the number
@@ -159,6 +163,10 @@ func TestProfileChildrenCountAndDisabledFormatsDoNot(t *testing.T) {
 	}
 	if got, err = f.evaluate(storetest.OtherReport, readings...); err != nil || !cmp.Equal(got, []int{1}) {
 		t.Fatalf("a report that is no profile: %v, error %v", got, err)
+	}
+	storetest.Exec(t, f.db, "INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId) VALUES (903, 401, 12, 303, 902)")
+	if got, err = f.evaluate(storetest.Report, readings...); err != nil || !cmp.Equal(got, []int{1, 8, 9}) {
+		t.Fatalf("with a profile within the profile: %v, error %v", got, err)
 	}
 }
 

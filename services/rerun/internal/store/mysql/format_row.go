@@ -1,6 +1,7 @@
 package mysql
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -26,25 +27,36 @@ func (r *formatRow) targets() []any {
 
 // formatMeta is the part of ReportFormat.meta about automatic reruns.
 type formatMeta struct {
-	Allowed   bool   `json:"auto_rerun_allowed"`
-	Condition string `json:"auto_rerun_parameter_condition"`
-	Custom    struct {
-		Low  any `json:"low"`
-		High any `json:"high"`
-	} `json:"custom"`
+	Allowed   bool            `json:"auto_rerun_allowed"`
+	Condition string          `json:"auto_rerun_parameter_condition"`
+	Custom    json.RawMessage `json:"custom"` // of any shape, such as "", unless the condition is custom
 }
 
-func readMeta(column []byte) (formatMeta, bool) {
-	var m formatMeta
-	d := json.NewDecoder(strings.NewReader(string(column)))
+// customLimits are the limits of the condition custom.
+type customLimits struct {
+	Low  any `json:"low"`
+	High any `json:"high"`
+}
+
+func readMeta(column []byte) (m formatMeta, ok bool) {
+	ok = decode(column, &m)
+	return m, ok
+}
+
+func decode(text []byte, into any) bool {
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
-	return m, d.Decode(&m) == nil
+	return d.Decode(into) == nil
 }
 
 func (m formatMeta) format(index int) autorerun.Format {
 	f := autorerun.Format{Index: index, Condition: autorerun.Condition(strings.ToLower(m.Condition))}
-	low, lowOK := boundText(m.Custom.Low)
-	high, highOK := boundText(m.Custom.High)
+	var limits customLimits
+	if f.Condition != autorerun.Custom || !decode(m.Custom, &limits) {
+		return f
+	}
+	low, lowOK := boundText(limits.Low)
+	high, highOK := boundText(limits.High)
 	if !lowOK || !highOK {
 		return f // a bound is not a number: the range stays empty and decides nothing
 	}

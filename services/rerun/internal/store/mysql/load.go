@@ -26,7 +26,7 @@ type reader struct {
 	suffix  string // FOR UPDATE in a transaction
 	report  rerun.Report
 	test    int64         // id of the report's own test
-	billing sql.NullInt64 // id of the report's bill
+	billing sql.NullInt64 // id of the report's row in billingInfo
 }
 
 func (r *reader) load(ctx context.Context, reportID int64, wants rerun.Wants) (f rerun.Facts, err error) {
@@ -82,12 +82,13 @@ func (r *reader) unconfirmed(ctx context.Context) (u rerun.Unconfirmed, err erro
 	return u, wrap("read unconfirmed values", err)
 }
 
-// tests returns the enabled formats of the report and of its profile children.
+// tests returns the enabled formats of the report's test, of all tests of its profile, and of tests that its values
+// name.
 func (r *reader) tests(ctx context.Context) (rerun.Tests, error) {
 	const query = "SELECT f.testId_id, f.`index`, f.`order`, f.parameterName, COALESCE(t.testName, '') FROM ReportFormat f" +
 		testsOfReport + " LEFT JOIN AllTests t ON t.id = f.testId_id" +
 		" WHERE f.isDisabled = 0 ORDER BY f.`order`, f.`index`, f.id"
-	parameters, err := mysqldb.Collect(ctx, r.q, query, []any{r.test, r.billing, r.scope.LabID()},
+	parameters, err := mysqldb.Collect(ctx, r.q, query, testsArgs(r.scope, r.report.ID, r.test, r.billing),
 		func(row mysqldb.Row, p *rerun.Parameter) error {
 			return row.Scan(&p.TestID, &p.Index, &p.Order, &p.Name, &p.TestName)
 		})

@@ -11,11 +11,19 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// testsOfReport joins the formats (alias f) of the report's test and of its profile children. Arguments: the report's
-// test id, its bill (may be NULL) and the laboratory. It is a join, because the servers would evaluate an IN condition
-// for each format of all tests.
-const testsOfReport = " JOIN (SELECT ? AS testId UNION SELECT b.testId_id FROM billingInfo b" +
-	" WHERE b.profileParentId = ? AND b.labId_id = ?) tests ON tests.testId = f.testId_id"
+// testsOfReport joins the formats (alias f) of the report's test, of the children of its billed profile and theirs, and
+// of the tests that its values name: a report may have no row in billingInfo. Arguments: see testsArgs. It is a join,
+// because the servers would evaluate an IN condition for each format of all tests.
+const testsOfReport = " JOIN (WITH RECURSIVE billed (id, testId) AS (" +
+	"SELECT b.id, b.testId_id FROM billingInfo b WHERE b.profileParentId = ? AND b.labId_id = ?" +
+	" UNION SELECT b.id, b.testId_id FROM billed p JOIN billingInfo b ON b.profileParentId = p.id AND b.labId_id = ?)" +
+	" SELECT ? AS testId UNION SELECT testId FROM billed" +
+	" UNION SELECT v.profileTestId FROM reportValues v WHERE v.labReportId_id = ?) tests ON tests.testId = f.testId_id"
+
+// testsArgs returns the arguments of testsOfReport: the report with its test and its row in billingInfo.
+func testsArgs(lab authn.LabScope, report, test int64, billing sql.NullInt64) []any {
+	return []any{billing, lab.LabID(), lab.LabID(), test, report}
+}
 
 // Subject returns the report's patient and formats.
 func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int64) (autorerun.Subject, error) {
@@ -38,14 +46,14 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 	p.BirthDate = born.Time
 	p.SampledOn = reportformat.CollectionDay(collected, s.clock.Now(), zone)
 	subject.Indices = map[int]bool{}
-	subject.Formats, err = s.formats(ctx, scope, testID, billingInfoID, subject.Indices)
+	subject.Formats, err = s.formats(ctx, scope, reportID, testID, billingInfoID, subject.Indices)
 	return subject, err
 }
 
 // formats returns the formats that allow an automatic rerun, and adds the indices of all formats to indices.
 
 func (s *Store) formats(
-	ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64,
+	ctx context.Context, scope authn.LabScope, reportID, testID int64, billingInfoID sql.NullInt64,
 	indices map[int]bool,
 ) ([]autorerun.Format, error) {
 	const query = "SELECT f.id, f.`index`, f.valueType, f.meta, " + reportformat.RangeColumns + " FROM ReportFormat f" +
@@ -53,7 +61,7 @@ func (s *Store) formats(
 		" WHERE f.isDisabled = 0 ORDER BY f.id, g.id"
 	var formats []autorerun.Format
 	last := int64(-1) // format id of the previous row
-	err := mysqldb.Each(ctx, s.db, query, []any{testID, billingInfoID, scope.LabID()}, func(rows *sql.Rows) error {
+	err := mysqldb.Each(ctx, s.db, query, testsArgs(scope, reportID, testID, billingInfoID), func(rows *sql.Rows) error {
 		var row formatRow
 		if err := rows.Scan(row.targets()...); err != nil {
 			return err

@@ -19,7 +19,8 @@ const (
 		" WHERE r.labId_id = ? AND r.userDetailsId_id IN ("
 )
 
-// Own removes from patients the numbers of bills and reports that the login may not see.
+// Own removes from patients the numbers of bills and reports that the login may not see. It also removes another
+// organization that registered the patient from the hits of an organization.
 func (s *Store) Own(ctx context.Context, sees sight.Sight, patients []*search.Person) error {
 	own := map[int64]*search.Person{} // the numbers to keep, by patient
 	for _, p := range patients {
@@ -62,6 +63,9 @@ func (s *Store) Own(ctx context.Context, sees sight.Sight, patients []*search.Pe
 		p.LabReportIDs, p.SampleIDs = both(p.LabReportIDs, o.LabReportIDs), both(p.SampleIDs, o.SampleIDs)
 		p.ManualSampleIDs, p.LrfIDs = both(p.ManualSampleIDs, o.ManualSampleIDs), both(p.LrfIDs, o.LrfIDs)
 		p.LastBillTime = nil // may be that of a bill that the login may not see
+		if p.OrgID != nil && sees.OrgID != 0 && *p.OrgID != sees.OrgID {
+			p.OrgID = nil
+		}
 	}
 	return nil
 }

@@ -294,13 +294,14 @@ func TestALoginFromOutsideSeesTheNumbersOfItsOwnBills(t *testing.T) {
 			" (9001, 12, 301, 'ORD-1', 501, 45, 301), (9002, 12, 302, 'ORD-2', 501, 46, 302)",
 		"INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId) VALUES (7001, 12, 9002, 501, 55, 'S001')")
 	for name, c := range map[string]struct {
-		sees sight.Sight
-		want string
+		sees       sight.Sight
+		want       string
+		registered bool // whether the login sees that organization 45 registered the patient
 	}{
-		"an organization":    {sight.Sight{OrgID: 45}, "[9001] [301] [ORD-1] [] []"},
-		"another one":        {sight.Sight{OrgID: 46}, "[9002] [302] [ORD-2] [7001] [S001]"},
-		"a referring doctor": {sight.Sight{OwnBills: true, DoctorID: 302}, "[9002] [302] [ORD-2] [7001] [S001]"},
-		"no one":             {sight.Sight{OrgID: 47}, "[] [] [] [] []"},
+		"an organization":    {sight.Sight{OrgID: 45}, "[9001] [301] [ORD-1] [] []", true},
+		"another one":        {sight.Sight{OrgID: 46}, "[9002] [302] [ORD-2] [7001] [S001]", false},
+		"a referring doctor": {sight.Sight{OwnBills: true, DoctorID: 302}, "[9002] [302] [ORD-2] [7001] [S001]", true},
+		"no one":             {sight.Sight{OrgID: 47}, "[] [] [] [] []", false},
 	} {
 		c.sees.Lab = lab(t, 12)
 		p := projected().Person
@@ -309,6 +310,9 @@ func TestALoginFromOutsideSeesTheNumbersOfItsOwnBills(t *testing.T) {
 		}
 		if got := fmt.Sprint(p.BillIDs, p.LabBillIDs, p.OrderNumbers, p.LabReportIDs, p.SampleIDs); got != c.want || p.LastBillTime != nil {
 			t.Errorf("%s sees %s, last bill at %v; want %s and no time", name, got, p.LastBillTime, c.want)
+		}
+		if (p.OrgID != nil) != c.registered {
+			t.Errorf("%s sees that organization %v registered the patient, want it shown: %t", name, p.OrgID, c.registered)
 		}
 	}
 }

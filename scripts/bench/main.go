@@ -124,7 +124,7 @@ func run(ctx context.Context, name string, quick bool) error {
 	return errors.Join(failures...)
 }
 
-// out returns the path of the report: $BENCH_OUT for a single benchmark.
+// out returns the path of a benchmark's report: $BENCH_OUT if only this benchmark runs, else a file in $LAB_DIR.
 func out(benchmark, asked string) string {
 	if path := os.Getenv("BENCH_OUT"); path != "" && asked != "all" {
 		return path

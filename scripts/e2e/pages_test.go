@@ -26,7 +26,7 @@ func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	p.Pictures("landing-anonymous")
 	p.Eval(`[...document.querySelectorAll(".people button")].find((b) => b.value === "Asha Ranade").click()`)
 	p.Await("the board again, as Asha", `location.pathname === "/callout/" && document.querySelector(".person")?.textContent.startsWith("Asha Ranade, laboratory user")`)
-	p.Clean() // the browser reports earlier refusals
+	p.Clean() // discards the errors of requests that were refused before the sign-in
 	p.visit("/", `["waiting", "unread", "cells", "bills"].every((id) => document.getElementById(id).textContent !== "")`)
 	p.Pictures("landing")
 	for _, path := range strings.Fields(p.Eval(`[...document.querySelectorAll(".tiles a")].map((a) => a.pathname).join(" ")`)) {

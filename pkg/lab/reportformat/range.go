@@ -66,7 +66,7 @@ func (r *Range) Targets() []any {
 }
 
 // Band returns the range as a band. ok is false for a format without ranges and for an invalid range. A range without a
-// gender is for all, because a range that is left out would leave its critical limits out.
+// gender applies to everyone: if it were skipped, its critical limits would be lost.
 func (r *Range) Band(valueType string) (clinical.Band, bool) {
 	if !r.id.Valid {
 		return clinical.Band{}, false

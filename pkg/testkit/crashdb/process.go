@@ -44,7 +44,7 @@ type kind int
 
 const (
 	reads   kind = iota // none: a query or a begin
-	writes              // an exec whose commit follows
+	writes              // an exec in a transaction: permanent after its commit
 	commits             // a commit, or an exec outside a transaction: permanent
 )
 

@@ -59,7 +59,8 @@ func rerun(v visit, verb string) string {
 	return fmt.Sprintf("/api-v3/sample-rerun/%d/%s", v.report, verb)
 }
 
-// measured delivers an analyser's value: the platform reports whether to measure again, and the core enters it.
+// measured delivers an analyser's value, as the interface and then the core do. A first critical value is measured
+// again.
 func (p *play) measured(ctx context.Context, v visit, value float64, first bool) error {
 	text := v.kind.text(value)
 	said := map[string]any{"device_data": []map[string]any{{"index": v.kind.index, "value": text}}}

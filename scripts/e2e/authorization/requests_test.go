@@ -12,7 +12,7 @@ type kind int
 
 const (
 	list     kind = 1 << iota // one response about all owners
-	words                     // an allowed response contains the words of its owners
+	words                     // an allowed response contains the marker word of each owner that the caller may see
 	fresh                     // an allowed request changes its object, so each cell gets its own
 	unopened                  // as fresh, and the report has no open editing session
 	stream                    // the response does not end by itself

@@ -92,7 +92,7 @@ func (p *people) history(ctx context.Context, report int64) (texts []string, err
 	return texts, err
 }
 
-// work continues until ctx ends.
+// work sends webhooks, reads notifications and edits reports until ctx ends.
 func (p *people) work(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { every(ctx, time.Second, p.hook) })

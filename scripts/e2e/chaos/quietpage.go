@@ -62,7 +62,8 @@ type alertFigure struct {
 	For             time.Duration
 }
 
-// level is a figure of a process or link over the run, with the increase of its least value in each half.
+// level is a figure of a process or link over the run. Halves has, for the end of each half, how far the minimum rose
+// from one sixth of the run to the next.
 type level struct {
 	growth
 	Max    float64

@@ -59,14 +59,14 @@ type RerunValues struct {
 type Event struct {
 	// Named is set if a caller requests the evaluation of this report now.
 	Named bool
-	// Call is a callout or an attempt to record.
+	// Call is set if a callout, or a failed attempt at one, is to be recorded.
 	Call *NewCall
 	// NoticesBack is set if notices can be sent again after a pause. Notices that the notification service stored during
 	// the pause are in the inboxes and are not sent again.
 	NoticesBack bool
 }
 
-// NewCall describes a callout or an attempt to record.
+// NewCall describes a callout, or a failed attempt at one, that is to be recorded.
 type NewCall struct {
 	Draft bool // the caller requests an attempt
 	Force bool // also accept a report that was already called or whose values were withdrawn

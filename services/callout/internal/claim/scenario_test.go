@@ -22,7 +22,7 @@ var (
 	none  time.Time
 )
 
-// board is a fixture with a waiting potassium result, for the persons at the board.
+// board is a fixture with one waiting potassium result, which the users of the tests claim.
 type board struct{ *storetest.Fixture }
 
 func open(t *testing.T, db *sql.DB) board {

@@ -47,7 +47,7 @@ func (s *Server) SaveCallout(
 	}, nil
 }
 
-// ClaimCallout marks a waiting report as being called by the caller.
+// ClaimCallout records that the user is calling about a waiting report.
 func (s *Server) ClaimCallout(
 	ctx context.Context, in *calloutv1.ClaimCalloutRequest,
 ) (*calloutv1.CalloutClaim, error) {

@@ -16,7 +16,7 @@ const pageSize = 500
 // Count holds the numbers of rows and documents in one comparison.
 type Count struct {
 	Patients  int64 // rows of the laboratory in user_meta
-	Documents int64 // documents with the laboratory, stubs included
+	Documents int64 // documents in the index that name the laboratory, including stubs
 }
 
 // Suspects compares a laboratory once and returns all possible differences, by patient. Changes still in the pipeline

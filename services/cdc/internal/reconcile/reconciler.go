@@ -84,7 +84,8 @@ type Deps struct {
 	Config    Config
 }
 
-// Reconciler compares and repairs. It is safe for concurrent use.
+// Reconciler compares a laboratory's sources, user_meta and index, and repairs differences. It is safe for concurrent
+// use.
 type Reconciler struct {
 	d     Deps
 	maker *document.Maker

@@ -22,14 +22,14 @@ const maxSwitches = 500
 
 // Store keeps the switches.
 type Store interface {
-	// Kinds returns the active types with the laboratory's switch, in their order.
+	// Kinds returns the active types, each with the laboratory's switch, in the order of the page.
 	Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error)
 	// SetKinds stores the laboratory's switches, all of them or none.
 	SetKinds(ctx context.Context, lab authn.LabScope, switches []notification.Switch, userID int64, now time.Time) error
 	// User reports whether the laboratory has the user, and whether the user is its administrator.
 	User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error)
-	// Preferences returns the active types that the laboratory has not switched off, with the login's switch, in their
-	// order.
+	// Preferences returns the active types that the laboratory has not switched off, each with the login's own switch,
+	// in the order of the page.
 	Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error)
 	// SetPreferences stores the login's switches and the message that updates its devices, all of them or nothing.
 	SetPreferences(

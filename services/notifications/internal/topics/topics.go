@@ -14,7 +14,7 @@ import (
 
 const (
 	parallel = 8 // concurrent calls per subscription
-	// AnswerBytes is the maximum size of the provider's responses that have to be read.
+	// AnswerBytes is the maximum size of a response of the provider.
 	AnswerBytes = 64 << 10
 )
 

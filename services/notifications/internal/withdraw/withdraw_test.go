@@ -122,7 +122,8 @@ func (f *fixture) deliver() int {
 	return n
 }
 
-// tryDeliver does the same and also returns the number of messages that wait for their receiver.
+// tryDeliver delivers the outbox once. It returns the number of tasks sent to the queue, and of messages whose receiver
+// was unavailable.
 func (f *fixture) tryDeliver() (n, waiting int) {
 	f.t.Helper()
 	table, err := outbox.NewTable(mysql.OutboxTable)

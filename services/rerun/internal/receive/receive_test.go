@@ -51,8 +51,8 @@ func (f *fixture) say(number int, text string) receive.Result {
 	return r
 }
 
-// expect compares the flag and the stored values, as "number:index=value" in the order of the listing, and the
-// announced values.
+// expect fails unless the report has this flag and these stored values, each as "number:index=value" in the order of
+// the listing, and all of them were announced.
 func (f *fixture) expect(flag rerun.Flag, values ...string) storetest.State {
 	f.T.Helper()
 	s := f.State(storetest.Report)

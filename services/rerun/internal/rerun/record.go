@@ -148,7 +148,7 @@ func HighestNumber(records []Record) int {
 	return highest
 }
 
-// Pending returns the requested indices of r without a value of the same number, in the order of the request.
+// Pending returns the requested indices for which values has none with r's rerun number, in the order of the request.
 func (r Record) Pending(values []Value) []int {
 	pending := []int{}
 	for _, index := range r.Requested {

@@ -263,8 +263,8 @@ func consistent(s storetest.State) error {
 	return archived(s)
 }
 
-// archived checks the log entries that close a rerun: each contains both values, and a confirm requests an evaluation
-// and clears the signature.
+// archived checks closed reruns: each log entry contains both values, and each confirm requested an evaluation and
+// cleared the signature.
 func archived(s storetest.State) error {
 	confirms := s.Log[activitylog.RerunValuesConfirmed]
 	for _, meta := range append(confirms, s.Log[activitylog.RerunCancelled]...) {

@@ -54,7 +54,7 @@ type Documents interface {
 	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
-// OpenSet is the cache hash of reports with an open rerun.
+// OpenSet is the cached set of reports with an open rerun.
 type OpenSet interface {
 	Set(ctx context.Context, scope authn.LabScope, reportID int64, open bool) error
 	Entries(ctx context.Context, scope authn.LabScope) ([]int64, error)

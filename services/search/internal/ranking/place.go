@@ -8,7 +8,7 @@ import (
 // place describes a part of a field whose index field differs between layouts.
 type place struct {
 	base, part string
-	ofAll      string // name of the part in the index field that contains the values of all fields of this kind
+	ofAll      string // name of the part in the shared index field, which contains the values of all fields of this kind
 	phone      bool   // part of a telephone number; otherwise of an identifier or e-mail address
 	alone      string // for telephone numbers: name of the part if only this field is searched
 }

@@ -24,7 +24,7 @@ type Rows[T any] struct {
 	Read   func(ctx context.Context) ([]T, error)
 	Use    func(rows []T) error // applies the current rows
 
-	isKnown bool // rows have been applied before
+	isKnown bool // the rows have been read at least once
 }
 
 // RunOnce reads and applies the rows. If the database fails, the last rows stay in use; if this process has none yet,

@@ -53,7 +53,8 @@ func (s *sourceRows) newest(ctx context.Context, q querier, t sourceTable, id an
 	return each(ctx, q, "read scopes of "+t.name, "SELECT "+t.scopes+where+groups, []any{id, patient.LabID}, t.scope(userID))
 }
 
-// scope is one group. It is added as a bill or report without a number, which adds nothing to the lists.
+// scope is one group of bills or reports that the same logins see, with the time of its last bill. It is appended as a
+// bill or report without a number, so it adds no entry to the lists of numbers.
 type scope struct {
 	org, branch, centre *int64
 	last                sql.NullInt64

@@ -247,7 +247,7 @@ func TestAJumpEndsWithTheFirstBeatBehindItAndAWalk(t *testing.T) {
 			t.Fatalf("a walk is due: %v, error %v", got, err)
 		}
 	}
-	for _, name := range []string{"source-existing", "source-projection"} { // as on a new platform
+	for _, name := range []string{"source-existing", "source-projection"} { // a new platform has no recorded jump
 		landed(name, time.Now(), true)
 	}
 	due(true)

@@ -284,8 +284,8 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestALoginFromOutsideSeesTheNumbersOfItsOwnBills checks which numbers of a patient organizations and doctors see if
-// the patient has a bill of each of two.
+// TestALoginFromOutsideSeesTheNumbersOfItsOwnBills uses a patient with two bills, each of another organization
+// and doctor, and checks that a login sees only the numbers of its own bill.
 func TestALoginFromOutsideSeesTheNumbersOfItsOwnBills(t *testing.T) {
 	t.Parallel()
 	store, db := setup(t, true)

@@ -18,7 +18,7 @@ const maxModeBytes = 32
 // Modes reads the mode of the rate limit.
 type Modes struct{ client redis.UniversalClient }
 
-// NewModes returns a reader. The caller closes client.
+// NewModes returns Modes that read through client, which the caller closes.
 func NewModes(client redis.UniversalClient) *Modes { return &Modes{client: client} }
 
 // Mode returns the value of the key, or "" if there is none.

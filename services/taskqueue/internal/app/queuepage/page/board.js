@@ -136,7 +136,7 @@ function health(o) {
   return troubles;
 }
 
-// refresh shows one response. again runs an action and shows its errors.
+// refresh loads the overview and shows it. The function again runs an action and shows its errors.
 export async function refresh(again) {
   const o = await get("overview");
   for (const lane of o.lanes) {

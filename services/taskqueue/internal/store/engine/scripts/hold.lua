@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Pauses a destination; the pause grows with the time for which it has been failing. With try, reports whether the
--- caller may test it now, which is allowed to one process only. A mark is the ms until which the destination is paused,
--- and the ms since when it has been failing.
+-- Pauses a destination; the pause grows with the time for which it has been failing. With try, it only reports
+-- whether the caller may test the destination now; one process may. A mark has two times in ms: the end of the pause,
+-- and the first failure.
 -- KEYS: marks
 -- ARGV: destination, ms, longest ms, try
 -- Reply: ms to wait; 0: go

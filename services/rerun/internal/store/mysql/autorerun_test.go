@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -245,6 +246,23 @@ func TestWhatWasNotJudgedIsNamed(t *testing.T) {
 		// Index 3 allows no automatic rerun, index 5 is disabled, and index 99 does not exist.
 		if !cmp.Equal(f.verdict.Unknown, []int{5, 99}) {
 			t.Errorf("%q: unknown %v, want 5 and 99", value, f.verdict.Unknown)
+		}
+	}
+}
+
+// TestAValueMayNameItsUnit checks that a value with the parameter's unit is judged like one without it. The callout
+// service announces such a value as critical, so it must also be measured again.
+func TestAValueMayNameItsUnit(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"critical"}`)
+	storetest.Exec(t, f.db, "UPDATE ReportFormat SET unit = 'mmol/L' WHERE id = 1")
+	for value, want := range map[string]autorerun.Verdict{
+		"6.9 mmol/L": {Qualifying: []int{1}}, "6.9MMOL/L H": {Qualifying: []int{1}}, "13 mmol/L": {}, "6.9 mg/dL": {Undecided: []int{1}},
+	} {
+		_, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: value})
+		if diff := cmp.Diff(want, f.verdict, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%q: %v (-want +got):\n%s", value, err, diff)
 		}
 	}
 }

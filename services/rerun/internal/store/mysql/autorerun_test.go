@@ -192,6 +192,21 @@ func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {
 	}
 }
 
+// TestAHalfBirthDateIsUnknown uses a date of which only the year is known. The driver would return the last November of
+// the year before, with which the range for adults would apply.
+func TestAHalfBirthDateIsUnknown(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.db.SetMaxOpenConns(1) // for the mode of the session
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	storetest.Exec(t, f.db, "SET SESSION sql_mode = ''", "UPDATE userDetails SET dateOfBirth = '2008-00-00', age = '' WHERE id = 501")
+	f.db.SetMaxOpenConns(0)
+	got, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "1"})
+	if err != nil || len(got) != 0 || !cmp.Equal(f.verdict.Undecided, []int{1}) {
+		t.Errorf("%+v, error %v; want index 1 undecided, as the patient may be 17", f.verdict, err)
+	}
+}
+
 func TestTextsAndTitresAreComparedAsConfigured(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

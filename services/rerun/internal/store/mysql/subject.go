@@ -35,7 +35,7 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 	var flag rerun.Flag
 	p := &subject.Patient
 	err := s.db.QueryRowContext(ctx, "SELECT r.sampleRedrawFlag, r.dismissed, r.reportID_id, r.billingInfoId_id,"+
-		" r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
+		" r.sampleCollectionTime, l.timezone, u.gender, "+reportformat.BirthDate+", u.age"+
 		" FROM labReportRelation r JOIN labs l ON l.id = r.labId_id JOIN userDetails u ON u.id = r.userDetailsId_id"+
 		" WHERE r.id = ? AND r.labId_id = ?", reportID, scope.LabID()).
 		Scan(&flag, &subject.Dismissed, &testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)

@@ -9,6 +9,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
+// BirthDate is the birth date of a patient u for sql.NullTime, NULL if the month or the day is unknown: old rows hold
+// dates such as 1990-00-00, which the driver would return as 1989-11-30, a wrong age.
+const BirthDate = "IF(MONTH(u.dateOfBirth) > 0 AND DAYOFMONTH(u.dateOfBirth) > 0, u.dateOfBirth, NULL)"
+
 // clockTolerance is how far the clock of the program that stored a collection time may be ahead of this one.
 const clockTolerance = 24 * time.Hour
 

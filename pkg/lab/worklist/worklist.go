@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -98,7 +99,7 @@ func Read[T any](
 }
 
 // PatientColumns are the columns that Patient scans.
-const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), u.dateOfBirth, IFNULL(u.age, '')," +
+const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), " + reportformat.BirthDate + ", IFNULL(u.age, '')," +
 	" IFNULL(u.labPatientId, '')"
 
 // JoinPatient returns the join of the patient, whose id and laboratory are in the columns id and lab. A deleted patient

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/sight"
@@ -89,6 +91,32 @@ func TestTheNumberIsThatOfTheList(t *testing.T) {
 	}
 	if p := last.Entries[1].patient.Message(time.Now()); p.GetFullName() != "" || p.GetUserId() != 0 {
 		t.Errorf("patient of another laboratory: %v, want none", p)
+	}
+}
+
+// TestAHalfBirthDateGivesNoAge uses dates without a month or day, which old programs stored if they knew only the year.
+func TestAHalfBirthDateGivesNoAge(t *testing.T) {
+	t.Parallel()
+	db := template.New(t)
+	db.SetMaxOpenConns(1) // for the mode of the session
+	for _, statement := range []string{
+		"SET SESSION sql_mode = ''",
+		"INSERT INTO userDetails (id, labId_id, fullName, age, dateOfBirth) VALUES (1, 12, 'Baby Joshi', '5 D', '2026-00-00')," +
+			" (2, 12, 'Meena Joshi', '', '1990-05-00'), (3, 12, 'Asha Joshi', '', '0000-00-00'), (4, 12, 'Ravi Joshi', '', '1990-05-07')",
+		"INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id) VALUES (1, 12, 1, 1), (2, 12, 2, 2), (3, 12, 3, 3), (4, 12, 4, 4)",
+	} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ages := map[string]string{}
+	for _, e := range read(t, db, authn.Principal{SessionType: authn.LabUser, LabID: 12}, worklist.Page{Limit: 9}).Entries {
+		p := e.patient.Message(time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
+		ages[p.GetFullName()] = p.GetAge()
+	}
+	want := map[string]string{"Baby Joshi": "5 D", "Meena Joshi": "", "Asha Joshi": "", "Ravi Joshi": "36 Y"}
+	if diff := cmp.Diff(want, ages); diff != "" {
+		t.Errorf("(-want +got): %s", diff)
 	}
 }
 

@@ -14,6 +14,9 @@ const maxFullName = 400 // characters of the column; the parts may have 403 toge
 // Only rows of the patient's current laboratory are used. For a deleted patient, or one without a source row, only the
 // laboratories are kept: they are needed for stubs in the index, and all personal data must be removed.
 func Compute(userID int64, s Sources, previous *Row) Row {
+	if s.Patient != nil && s.Patient.LabID == 0 {
+		s.Patient = nil // the patient was removed from the laboratory, which must not find it any more
+	}
 	row := Row{UserID: userID, IsDeleted: s.Patient == nil || s.Patient.IsDeleted}
 	row.LabID, row.FormerLabIDs = routes(s.Patient, previous)
 	if row.IsDeleted {

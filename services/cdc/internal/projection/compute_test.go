@@ -56,6 +56,7 @@ func TestTheFullNameIsOneLineWithinItsColumn(t *testing.T) {
 		"of the longest parts":  {projection.Patient{Designation: strings.Repeat("D", 16), FirstName: long, MiddleName: long, LastName: long}, strings.Repeat("D", 16) + " " + long + " " + long + " " + strings.Repeat("é", 125)},
 		"with the widest runes": {projection.Patient{FullName: strings.Repeat("😀", 400)}, strings.Repeat("😀", 400)},
 	} {
+		c.patient.LabID = 7
 		if got := projection.Compute(1, projection.Sources{Patient: &c.patient}, nil).FullName; got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -107,6 +108,7 @@ func TestADeletedPatientKeepsRoutesAndNothingElse(t *testing.T) {
 		"no row":           {projection.Sources{Bills: bills}, projection.Row{UserID: 1, LabID: 7, FormerLabIDs: []int64{3}, IsDeleted: true}},
 		"the flag is set":  {projection.Sources{Patient: &projection.Patient{LabID: 7, FullName: "Asha R", IsDeleted: true}, Bills: bills}, projection.Row{UserID: 1, LabID: 7, FormerLabIDs: []int64{3}, IsDeleted: true}},
 		"moved, flag set":  {projection.Sources{Patient: &projection.Patient{LabID: 8, IsDeleted: true}, Bills: bills}, projection.Row{UserID: 1, LabID: 8, FormerLabIDs: []int64{3, 7}, IsDeleted: true}},
+		"no laboratory":    {projection.Sources{Patient: &projection.Patient{FullName: "Asha R"}, Bills: bills}, projection.Row{UserID: 1, LabID: 7, FormerLabIDs: []int64{3}, IsDeleted: true}},
 		"came back from 3": {projection.Sources{Patient: &projection.Patient{LabID: 3, IsDeleted: true}}, projection.Row{UserID: 1, LabID: 3, FormerLabIDs: []int64{7}, IsDeleted: true}},
 	} {
 		if diff := cmp.Diff(c.want, projection.Compute(1, c.sources, previous)); diff != "" {

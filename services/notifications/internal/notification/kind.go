@@ -32,8 +32,12 @@ func (k Kind) Wording() (title, body string) {
 	return w.Title, w.Body
 }
 
-// CriticalReport is the id of the type for critical results.
-const CriticalReport = 2
+const (
+	// ReportReady is the id of the type for reports of an organization that are ready.
+	ReportReady = 1
+	// CriticalReport is the id of the type for critical results.
+	CriticalReport = 2
+)
 
 // WordingFor returns the title and the body for a context. Escalations and corrections of a critical result have their
 // own texts, which do not identify a patient either. The text of a correction fits values that were called, heard in an

@@ -5,6 +5,7 @@ package notify
 type Sending struct {
 	Withdrawn bool
 	TypeOff   bool // the laboratory switched the type off
+	NotReady  bool // the report that the notification calls ready was dismissed, or is being measured again
 }
 
 // Stop is the reason why a push message is not sent; "" if it is sent.
@@ -14,10 +15,11 @@ type Stop string
 const (
 	StopWithdrawn Stop = "withdrawn"
 	StopTypeOff   Stop = "type_off"
+	StopNotReady  Stop = "not_ready"
 )
 
 // Stops returns all reasons, for metrics.
-func Stops() []Stop { return []Stop{StopWithdrawn, StopTypeOff} }
+func Stops() []Stop { return []Stop{StopWithdrawn, StopTypeOff, StopNotReady} }
 
 // Stop returns why the push message is not sent; "" if it is sent.
 func (s Sending) Stop() Stop {
@@ -26,6 +28,8 @@ func (s Sending) Stop() Stop {
 		return StopWithdrawn
 	case s.TypeOff:
 		return StopTypeOff
+	case s.NotReady:
+		return StopNotReady
 	}
 	return ""
 }

@@ -77,9 +77,13 @@ var callout = authn.Principal{Kind: authn.Service, Caller: "callout"}
 const critical = `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":7001}`
 
 func (f *fixture) notify(key string) notify.Result {
+	return f.notifyOf(notification.CriticalReport, key, critical)
+}
+
+func (f *fixture) notifyOf(typeID int64, key, about string) notify.Result {
 	f.t.Helper()
 	got, err := f.Notify(f.t.Context(), callout,
-		notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(critical), IdempotencyKey: &key})
+		notify.Trigger{Gateway: "fcm", TypeID: typeID, Context: []byte(about), IdempotencyKey: &key})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -225,6 +229,31 @@ func TestAPushOfATypeThatWasSwitchedOffIsNotSent(t *testing.T) {
 	f.Exec("UPDATE NotificationTypesMaster SET is_mandatory = 1 WHERE id = 2")
 	if n := f.deliver(); n != 3 {
 		t.Errorf("a mandatory type: %d tasks, want 3", n)
+	}
+}
+
+// TestADelayedReportReadyIsChecked delivers pushes that say that a report is ready, after the report was dismissed or is
+// measured again. They must not be sent, and those of a critical result must.
+func TestADelayedReportReadyIsChecked(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.Exec("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (7001, 12, 401, 501, 55)," +
+		" (7002, 13, 402, 601, 55)")
+	f.notifyOf(notification.ReportReady, "number", `{"lab_id":12,"org_id":45,"lrr_id":7001}`)
+	f.notifyOf(notification.ReportReady, "digits", `{"lab_id":12,"org_id":45,"lrr_id":"7001"}`)
+	f.notifyOf(notification.ReportReady, "bill", `{"lab_id":12,"org_id":45,"bill_id":401}`)
+	f.notifyOf(notification.ReportReady, "of another laboratory", `{"lab_id":12,"org_id":45,"lrr_id":7002}`)
+	f.notify("critical")
+	for state, want := range map[string]string{
+		"dismissed = 0": "7 []", "dismissed = 1": "5 [not_ready not_ready]", "dismissed = 0, sampleRedrawFlag = 3": "5 [not_ready not_ready]",
+		"dismissed = 0, sampleRedrawFlag = 4": "5 [not_ready not_ready]", "dismissed = 0, sampleRedrawFlag = 0": "7 []",
+	} {
+		f.Exec("UPDATE labReportRelation SET sampleRedrawFlag = 0")
+		f.Exec("UPDATE labReportRelation SET " + state)
+		f.stopped = nil
+		if got := fmt.Sprint(f.deliver(), f.stopped); got != want {
+			t.Errorf("%s: %s, want %s", state, got, want)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 // Format is a parameter for which an automatic rerun is allowed.
 type Format struct {
 	Index     int
+	Unit      string // accepted after a number
 	Condition Condition
 	Custom    clinical.Range // limits for the condition Custom
 	Bands     []clinical.Band
@@ -87,12 +88,11 @@ func qualify(s Subject, readings []Reading) (v Verdict) {
 		if !s.Indices[r.Index] {
 			v.Unknown = append(v.Unknown, r.Index)
 		}
-		value := clinical.ParseValue(r.Value)
 		for _, f := range s.Formats {
 			if f.Index != r.Index {
 				continue
 			}
-			switch f.judge(s.Patient, value) {
+			switch f.judge(s.Patient, clinical.ParseValueIn(r.Value, f.Unit)) {
 			case yes:
 				v.Qualifying = append(v.Qualifying, r.Index)
 			case undecided:

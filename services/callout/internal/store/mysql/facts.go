@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
@@ -161,7 +162,7 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	}
 	in, args := list(previous)
 	known := map[int64]previousPatient{}
-	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, u.dateOfBirth, u.isDeleted, EXISTS (SELECT 1"+
+	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, "+reportformat.BirthDate+", u.isDeleted, EXISTS (SELECT 1"+
 		" FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
 		append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
 			var id int64

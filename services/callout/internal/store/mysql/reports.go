@@ -14,7 +14,7 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 	" r.comments, r.criticalValues, r.onHold, r.isSigned, r.isSynced, r.isProfile, r.isApproved, r.isResolved, r.inQuestion," +
 	" r.notPerformed, r.claim_on_hold, r.auto_approval_status, r.sampleCollected, r.sampleRedrawFlag IN (3, 4)," +
 	" r.reportID_id, t.testName, t.departmentId_id, d.departmentName, t.isProfile," +
-	" r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age, r.dismissed, IFNULL(u.fullName, ''), IFNULL(u.labPatientId, ''), IFNULL(b.labBillId, 0)," +
+	" r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, " + reportformat.BirthDate + ", u.age, r.dismissed, IFNULL(u.fullName, ''), IFNULL(u.labPatientId, ''), IFNULL(b.labBillId, 0)," +
 	" IFNULL(b.orgId_id, 0), IFNULL(b.docId_id, 0), IFNULL(b.userDetailsId_id, 0), u.updatedOn, b.updatedOn, n.as_of, n.received_at, n.readings, r.updatedOn" +
 	" FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
 	" LEFT JOIN department d ON d.id = t.departmentId_id AND d.labId_id = r.labId_id" +

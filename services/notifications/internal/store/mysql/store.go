@@ -70,7 +70,7 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 func LegacyColumns() map[string][]string {
 	return map[string][]string{
 		"labs": {"id", "timezone"}, "labUser": {"id", "labId_id", "isAdmin"},
-		"labReportRelation": {"id", "labId_id", "billId_id"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "dismissed", "sampleRedrawFlag"},
 	}
 }
 

@@ -104,14 +104,21 @@ func (w withdrawal) reword(ctx context.Context, tx *sql.Tx, id int64, m notifica
 	return err
 }
 
-// Sending reads the withdrawal and the laboratory's switch with one statement. A notification that does not exist is
-// sent.
+// isNotReady is the condition of notifications n about a report that is not ready any more. The report's id in the
+// context is a number, or digits in a string.
+const isNotReady = "n.notification_type_id = ? AND EXISTS (SELECT 1 FROM labReportRelation r WHERE r.labId_id = n.lab_id" +
+	" AND r.id = CAST(JSON_UNQUOTE(JSON_EXTRACT(n.context, '$.lrr_id')) AS SIGNED)" +
+	" AND (r.dismissed <> 0 OR r.sampleRedrawFlag IN (3, 4)))"
+
+// Sending reads the withdrawal, the laboratory's switch and the report's state with one statement. A notification that
+// does not exist is sent.
 func (s *Store) Sending(ctx context.Context, lab authn.LabScope, id int64) (now notify.Sending, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM NotificationWithdrawals w"+
-		" WHERE w.dedupe_key = n.dedupe_key), IFNULL(m.is_mandatory, 0) = 0 AND IFNULL(l.is_disabled, 0) = 1"+
+		" WHERE w.dedupe_key = n.dedupe_key), IFNULL(m.is_mandatory, 0) = 0 AND IFNULL(l.is_disabled, 0) = 1, "+isNotReady+
 		" FROM Notifications n LEFT JOIN NotificationTypesMaster m ON m.id = n.notification_type_id"+
 		" LEFT JOIN LabNotificationTypes l ON l.notification_type_id = n.notification_type_id AND l.lab_id = n.lab_id"+
-		" WHERE n.id = ? AND n.lab_id = ?", id, lab.LabID()).Scan(&now.Withdrawn, &now.TypeOff)
+		" WHERE n.id = ? AND n.lab_id = ?", notification.ReportReady, id, lab.LabID()).
+		Scan(&now.Withdrawn, &now.TypeOff, &now.NotReady)
 	if errors.Is(err, sql.ErrNoRows) {
 		return notify.Sending{}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -191,6 +192,21 @@ func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {
 	}
 }
 
+// TestAHalfBirthDateIsUnknown uses a date of which only the year is known. The driver would return the last November of
+// the year before, with which the range for adults would apply.
+func TestAHalfBirthDateIsUnknown(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.db.SetMaxOpenConns(1) // for the mode of the session
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	storetest.Exec(t, f.db, "SET SESSION sql_mode = ''", "UPDATE userDetails SET dateOfBirth = '2008-00-00', age = '' WHERE id = 501")
+	f.db.SetMaxOpenConns(0)
+	got, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "1"})
+	if err != nil || len(got) != 0 || !cmp.Equal(f.verdict.Undecided, []int{1}) {
+		t.Errorf("%+v, error %v; want index 1 undecided, as the patient may be 17", f.verdict, err)
+	}
+}
+
 func TestTextsAndTitresAreComparedAsConfigured(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -245,6 +261,23 @@ func TestWhatWasNotJudgedIsNamed(t *testing.T) {
 		// Index 3 allows no automatic rerun, index 5 is disabled, and index 99 does not exist.
 		if !cmp.Equal(f.verdict.Unknown, []int{5, 99}) {
 			t.Errorf("%q: unknown %v, want 5 and 99", value, f.verdict.Unknown)
+		}
+	}
+}
+
+// TestAValueMayNameItsUnit checks that a value with the parameter's unit is judged like one without it. The callout
+// service announces such a value as critical, so it must also be measured again.
+func TestAValueMayNameItsUnit(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"critical"}`)
+	storetest.Exec(t, f.db, "UPDATE ReportFormat SET unit = 'mmol/L' WHERE id = 1")
+	for value, want := range map[string]autorerun.Verdict{
+		"6.9 mmol/L": {Qualifying: []int{1}}, "6.9MMOL/L H": {Qualifying: []int{1}}, "13 mmol/L": {}, "6.9 mg/dL": {Undecided: []int{1}},
+	} {
+		_, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: value})
+		if diff := cmp.Diff(want, f.verdict, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("%q: %v (-want +got):\n%s", value, err, diff)
 		}
 	}
 }

@@ -16,13 +16,14 @@ import (
 type formatRow struct {
 	id        int64
 	index     int
+	unit      string
 	valueType string
 	meta      []byte
 	reportformat.Range
 }
 
 func (r *formatRow) targets() []any {
-	return append([]any{&r.id, &r.index, &r.valueType, &r.meta}, r.Targets()...)
+	return append([]any{&r.id, &r.index, &r.unit, &r.valueType, &r.meta}, r.Targets()...)
 }
 
 // formatMeta is the part of ReportFormat.meta about automatic reruns.
@@ -49,8 +50,8 @@ func decode(text []byte, into any) bool {
 	return d.Decode(into) == nil
 }
 
-func (m formatMeta) format(index int) autorerun.Format {
-	f := autorerun.Format{Index: index, Condition: autorerun.Condition(strings.ToLower(m.Condition))}
+func (m formatMeta) format(index int, unit string) autorerun.Format {
+	f := autorerun.Format{Index: index, Unit: unit, Condition: autorerun.Condition(strings.ToLower(m.Condition))}
 	var limits customLimits
 	if f.Condition != autorerun.Custom || !decode(m.Custom, &limits) {
 		return f

@@ -72,7 +72,7 @@ func LegacyColumns() map[string][]string {
 			"sampleId", "manualSampleId", "isSigned", "isApproved", "dismissed", "wordFilePath"},
 		"AllTests":     {"id", "testName"},
 		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
-		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
+		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "unit", "valueType", "isDisabled", "meta"},
 		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
 		"reportValues": {"id", "labReportId_id", "reportForId_id", "profileTestId", "index", "order", "parameter_name",
 			"value", "highlight", "automatedValue"},

@@ -35,7 +35,7 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 	var flag rerun.Flag
 	p := &subject.Patient
 	err := s.db.QueryRowContext(ctx, "SELECT r.sampleRedrawFlag, r.dismissed, r.reportID_id, r.billingInfoId_id,"+
-		" r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
+		" r.sampleCollectionTime, l.timezone, u.gender, "+reportformat.BirthDate+", u.age"+
 		" FROM labReportRelation r JOIN labs l ON l.id = r.labId_id JOIN userDetails u ON u.id = r.userDetailsId_id"+
 		" WHERE r.id = ? AND r.labId_id = ?", reportID, scope.LabID()).
 		Scan(&flag, &subject.Dismissed, &testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)
@@ -51,12 +51,11 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 }
 
 // formats returns the formats that allow an automatic rerun, and adds the indices of all formats to indices.
-
 func (s *Store) formats(
 	ctx context.Context, scope authn.LabScope, reportID, testID int64, billingInfoID sql.NullInt64,
 	indices map[int]bool,
 ) ([]autorerun.Format, error) {
-	const query = "SELECT f.id, f.`index`, f.valueType, f.meta, " + reportformat.RangeColumns + " FROM ReportFormat f" +
+	const query = "SELECT f.id, f.`index`, f.unit, f.valueType, f.meta, " + reportformat.RangeColumns + " FROM ReportFormat f" +
 		testsOfReport + " LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id" +
 		" WHERE f.isDisabled = 0 ORDER BY f.id, g.id"
 	var formats []autorerun.Format
@@ -73,7 +72,7 @@ func (s *Store) formats(
 		}
 		if row.id != last {
 			last = row.id
-			formats = append(formats, meta.format(row.index))
+			formats = append(formats, meta.format(row.index, row.unit))
 		}
 		if band, ok := row.Band(row.valueType); ok {
 			f := &formats[len(formats)-1]

@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -122,9 +121,6 @@ func Decide(f Facts, s Saving, now time.Time) (Decision, error) {
 	count := Count{Observer: s.Observer, CountedBy: s.By, CountedAt: now.Unix(), Version: 1}
 	var d Decision
 	count.Tallies, d.Warnings = Tallies(s.Given, f.Cells)
-	if !slices.ContainsFunc(count.Tallies, func(t counting.Tally) bool { return t.Count > 0 }) {
-		return Decision{}, errNothing
-	}
 	previous, err := count.previous(f.Counts)
 	switch {
 	case err != nil:

@@ -33,9 +33,6 @@ var (
 	errOtherTest = apperr.InvalidField("test_id", "The report is not of this test; load the keys of the report's own test")
 )
 
-// errNothing is returned for a count without cells, which would agree with every other count.
-var errNothing = apperr.InvalidField("counts", "No cell is counted; count at least one before you save")
-
 // errNoCount is returned for a replacement if there is no stored count.
 var errNoCount = apperr.New(apperr.Conflict, "NO_STORED_COUNT",
 	"No count of this observer is stored, so there is none of that version; load the report's counts, and save without if_version")

@@ -162,8 +162,8 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	}
 	in, args := list(previous)
 	known := map[int64]previousPatient{}
-	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, "+reportformat.BirthDate+", u.isDeleted, EXISTS (SELECT 1"+
-		" FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
+	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, "+reportformat.BirthDate+
+		", u.isDeleted, EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
 		append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
 			var id int64
 			var p previousPatient

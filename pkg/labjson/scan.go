@@ -214,7 +214,7 @@ func (d *decoder) escape(out []byte) ([]byte, error) {
 	return append(out, c), nil
 }
 
-// unicode reads uXXXX, and the second half of a surrogate pair; a single half is an error.
+// unicode reads u and four hexadecimal digits, and the second half of a surrogate pair; a single half is an error.
 func (d *decoder) unicode() (rune, error) {
 	r, err := d.hex4()
 	if err != nil || !utf16.IsSurrogate(r) {

@@ -159,25 +159,32 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 // retire. Other programs write the bills without changing who pays.
 func TestReportsMadeSinceTheSplitAreRetired(t *testing.T) {
 	t.Parallel()
-	b := storetest.Open(t, worked())
-	cases := storetest.NewCases(t, b.Store)
-	r, err := cases.Split(t.Context(), "", 103)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, cases, split := splitOff(t)
 	b.Exec("INSERT INTO bill_attachment (id, lab_id, bill_id, category, file_path, is_active) VALUES"+
-		" (2, 12, ?, 'smart_report', 'x', 1), (3, 12, ?, 'smart_report', 'x', 1), (4, 12, ?, 'image', 'x', 1)", original, r.New.ID, original)
-	b.Exec("UPDATE billing SET docId_id = 301, billTime = NOW() WHERE id IN (?, ?)", original, r.New.ID)
-	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+		" (2, 12, ?, 'smart_report', 'x', 1), (3, 12, ?, 'smart_report', 'x', 1), (4, 12, ?, 'image', 'x', 1)", original, split, original)
+	b.Exec("UPDATE billing SET docId_id = 301, billTime = NOW() WHERE id IN (?, ?)", original, split)
+	if _, err := cases.Back(t.Context(), "", split); err != nil {
 		t.Fatal(err)
 	}
 	want := worked().Attachments
 	want[2] = storetest.Attachment{BillID: original, Category: "smart_report"}
-	want[3] = storetest.Attachment{BillID: r.New.ID, Category: "smart_report"}
+	want[3] = storetest.Attachment{BillID: split, Category: "smart_report"}
 	want[4] = storetest.Attachment{BillID: original, Category: "image", Active: true}
 	if diff := cmp.Diff(want, b.Dump().Attachments); diff != "" {
 		t.Errorf("attachments (-want +got): %s", diff)
 	}
+}
+
+// splitOff returns a fixture after the test 103 was split off, with the id of the new bill.
+func splitOff(t *testing.T) (b storetest.Database, cases storetest.Cases, split int64) {
+	t.Helper()
+	b = storetest.Open(t, worked())
+	cases = storetest.NewCases(t, b.Store)
+	r, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, cases, r.New.ID
 }
 
 // TestAReportOfAllResultsIsNotRestoredOverACorrectedResult corrects a result of either bill after the split. The report
@@ -212,14 +219,9 @@ func TestAReportOfAllResultsIsNotRestoredOverACorrectedResult(t *testing.T) {
 // another person: the report of before the split shows that person's result.
 func TestAReportOfAllResultsIsNotRestoredOverADismissedReport(t *testing.T) {
 	t.Parallel()
-	b := storetest.Open(t, worked())
-	cases := storetest.NewCases(t, b.Store)
-	r, err := cases.Split(t.Context(), "", 103)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, cases, split := splitOff(t)
 	b.Exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = 7101")
-	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+	if _, err := cases.Back(t.Context(), "", split); err != nil {
 		t.Fatal(err)
 	}
 	if b.Dump().Attachments[1].Active {
@@ -272,18 +274,13 @@ func TestAReportOfAllResultsIsNotRestoredOverAResultThatIsBeingWritten(t *testin
 // checks that the merge moves it.
 func TestNoReportStaysOnTheCancelledBill(t *testing.T) {
 	t.Parallel()
-	b := storetest.Open(t, worked())
-	cases := storetest.NewCases(t, b.Store)
-	r, err := cases.Split(t.Context(), "", 103)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Exec("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (7900, 12, ?, 501, 1)", r.New.ID)
-	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+	b, cases, split := splitOff(t)
+	b.Exec("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (7900, 12, ?, 501, 1)", split)
+	if _, err := cases.Back(t.Context(), "", split); err != nil {
 		t.Fatal(err)
 	}
 	var left int
-	if err := b.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM labReportRelation WHERE billId_id = ?", r.New.ID).Scan(&left); err != nil || left != 0 {
+	if err := b.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM labReportRelation WHERE billId_id = ?", split).Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d reports are on the cancelled bill, %v; want none", left, err)
 	}
 }
@@ -314,15 +311,10 @@ func TestASplitOfVersion10IsUndone(t *testing.T) {
 // test, although the bill's own amounts stay.
 func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 	t.Parallel()
-	b := storetest.Open(t, worked())
-	cases := storetest.NewCases(t, b.Store)
-	r, err := cases.Split(t.Context(), "", 103)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b, cases, split := splitOff(t)
 	state := b.Dump()
 	b.ChangeTest(103, func(row *bill.Row) { row.Refunded, row.Amount = true, row.Amount-10000 })
-	_, err = cases.Back(t.Context(), "", r.New.ID)
+	_, err := cases.Back(t.Context(), "", split)
 	if e, ok := apperr.From(err); !ok || e.Reason != "BILL_CHANGED" || !strings.Contains(e.Message, "these tests: 103,") {
 		t.Fatalf("%v", err)
 	}
@@ -330,7 +322,7 @@ func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 	if diff := cmp.Diff(state, b.Dump()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+	if _, err := cases.Back(t.Context(), "", split); err != nil {
 		t.Errorf("as it was again: %v", err)
 	}
 }

@@ -263,13 +263,18 @@ func TestWithoutAPageOnlyAConfirmedIndexIsCompared(t *testing.T) {
 	}
 }
 
+// drawAgain gives the report a new sample.
+func (f *fixture) drawAgain() {
+	f.Set(storetest.Report, "sampleId", "drawn-again")
+	f.Set(storetest.Report, "manualSampleId", "")
+}
+
 // TestTheValueOfAFormerSampleIsNotConfirmed draws the sample again, because the first tube cannot be trusted, and
 // confirms a value of the first one.
 func TestTheValueOfAFormerSampleIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.Set(storetest.Report, "sampleId", "drawn-again")
-	f.Set(storetest.Report, "manualSampleId", "")
+	f.drawAgain()
 	before := f.State(storetest.Report)
 	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); !errors.Is(err, closing.ErrOtherSample) {
 		t.Fatalf("error = %v, want %v", err, closing.ErrOtherSample)
@@ -287,8 +292,7 @@ func TestTheValueOfAFormerSampleIsNotConfirmed(t *testing.T) {
 func TestAnEqualValueOfThePresentSampleIsConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.Set(storetest.Report, "sampleId", "drawn-again")
-	f.Set(storetest.Report, "manualSampleId", "")
+	f.drawAgain()
 	m := storetest.Message(storetest.Report, 1, "1=9.2")
 	m.SampleID = "drawn-again"
 	if _, err := f.Say(t, m); err != nil {
@@ -305,8 +309,7 @@ func TestAnEqualValueOfThePresentSampleIsConfirmed(t *testing.T) {
 func TestOfTwoSamplesOnlyTheValueOfThePresentOneIsConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.Set(storetest.Report, "sampleId", "drawn-again")
-	f.Set(storetest.Report, "manualSampleId", "")
+	f.drawAgain()
 	m := storetest.Message(storetest.Report, -1, "1=5.0")
 	m.SampleID = "drawn-again"
 	if _, err := f.Say(t, m); err != nil {

@@ -1,6 +1,7 @@
 package mongo
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -95,6 +96,47 @@ func (w *whole) UnmarshalBSONValue(kind byte, data []byte) error {
 		*w = whole(n)
 	}
 	return nil
+}
+
+// names are texts. Other programs may store numbers among them, or another type than an array.
+type names []string
+
+// UnmarshalBSONValue decodes an array of texts or numbers. Anything else gives no names.
+func (x *names) UnmarshalBSONValue(kind byte, data []byte) error {
+	*x = nil
+	list, ok := bson.RawValue{Type: bson.Type(kind), Value: data}.ArrayOK()
+	if !ok {
+		return nil
+	}
+	elements, err := list.Values()
+	if err != nil {
+		return err
+	}
+	*x = make(names, 0, len(elements))
+	for _, e := range elements {
+		var name text
+		if err := name.UnmarshalBSONValue(byte(e.Type), e.Value); err != nil {
+			return err
+		}
+		*x = append(*x, string(name))
+	}
+	return nil
+}
+
+// testOf returns the test id in a document. A text that is no number names no test: 0 would be the report's own.
+func testOf(stored any) (id int64, known bool) {
+	switch n := stored.(type) {
+	case int32:
+		return int64(n), true
+	case int64:
+		return n, true
+	case float64:
+		return int64(n), n == math.Trunc(n)
+	case string:
+		id, err := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+		return id, err == nil
+	}
+	return 0, false
 }
 
 // moment is a time. This service writes dates. Documents of other programs have texts; a text without a zone is in UTC.

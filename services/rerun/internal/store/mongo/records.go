@@ -21,10 +21,10 @@ type recordDocument struct {
 	ID             documentID `bson:"_id"`
 	LabID          int64      `bson:"lab_id"`
 	ReportID       int64      `bson:"lab_report_id"`
-	Type           string     `bson:"type"`
+	Type           text       `bson:"type"`
 	Number         whole      `bson:"rerun_number"`
 	Requested      indices    `bson:"requested_parameters"`
-	ParameterNames []string   `bson:"parameter_names"`
+	ParameterNames names      `bson:"parameter_names"`
 	Active         bool       `bson:"is_active"`
 	SampleID       text       `bson:"sample_id"`
 	CreatedBy      whole      `bson:"created_by"`
@@ -41,7 +41,7 @@ type recordDocument struct {
 
 func documentOf(r rerun.Record) recordDocument {
 	d := recordDocument{
-		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: string(r.Type), Number: whole(r.Number),
+		ID: documentID(r.ID), LabID: r.LabID, ReportID: r.ReportID, Type: text(r.Type), Number: whole(r.Number),
 		Requested:      r.Requested,
 		ParameterNames: r.ParameterNames, Active: r.Active, SampleID: text(r.SampleID), CreatedBy: whole(r.CreatedBy),
 		CreatedByKind: r.CreatedByKind, UpdatedBy: whole(r.UpdatedBy),
@@ -58,7 +58,7 @@ func documentOf(r rerun.Record) recordDocument {
 }
 
 func (d recordDocument) record() rerun.Record {
-	kind, ok := rerun.ParseType(d.Type)
+	kind, ok := rerun.ParseType(string(d.Type))
 	if !ok {
 		kind = rerun.Type(d.Type)
 	}

@@ -104,30 +104,35 @@ func TestNumbersAndTextsOfOtherProgramsAreRead(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)
 	store := mongo.New(db)
+	tests := []any{"304", 304.0, "the electrolytes", nil}
 	for index, value := range []any{7.9, int32(140), "4.2", nil} {
 		_, err := db.Collection("SampleRerunValues").InsertOne(t.Context(), bson.D{{Key: "lab_id", Value: 12}, {Key: "lab_report_id", Value: 7001},
-			{Key: "rerun_number", Value: "1"}, {Key: "index", Value: index}, {Key: "sample_id", Value: int64(1)<<53 + 1}, {Key: "value", Value: value}})
+			{Key: "rerun_number", Value: "1"}, {Key: "index", Value: index}, {Key: "sample_id", Value: int64(1)<<53 + 1}, {Key: "value", Value: value},
+			{Key: "profileTestId", Value: tests[index]}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := db.Collection("SampleRerun").InsertOne(t.Context(), bson.D{{Key: "lab_id", Value: 12}, {Key: "lab_report_id", Value: 7001},
-		{Key: "type", Value: "manual"}, {Key: "rerun_number", Value: "1"}, {Key: "sample_id", Value: 5}, {Key: "created_by", Value: "77"}})
+		{Key: "type", Value: "manual"}, {Key: "rerun_number", Value: "1"}, {Key: "sample_id", Value: 5}, {Key: "created_by", Value: "77"},
+		{Key: "parameter_names", Value: bson.A{"Potassium", 7}}, {Key: "is_active", Value: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	values, err := store.ValuesOfReports(t.Context(), storetest.Scope(t, 12), []int64{7001})
 	got := ""
 	for _, v := range values {
-		got += fmt.Sprintf("%d:%d %s=%q ", v.Number, v.Index, v.SampleID, v.Value)
+		got += fmt.Sprintf("%d:%d of %d %t %s=%q ", v.Number, v.Index, v.TestID, v.TestKnown, v.SampleID, v.Value)
 	}
-	const want = `1:0 9007199254740993="7.9" 1:1 9007199254740993="140" 1:2 9007199254740993="4.2" 1:3 9007199254740993="" `
+	const want = `1:0 of 304 true 9007199254740993="7.9" 1:1 of 304 true 9007199254740993="140" ` +
+		`1:2 of 0 false 9007199254740993="4.2" 1:3 of 0 false 9007199254740993="" `
 	if got != want || err != nil {
 		t.Errorf("values %s, %v; want %s", got, err, want)
 	}
 	records, err := store.OfReports(t.Context(), storetest.Scope(t, 12), []int64{7001})
-	if err != nil || len(records) != 1 || records[0].Number != 1 || records[0].SampleID != "5" || records[0].CreatedBy != 77 {
-		t.Errorf("records %+v, %v; want number 1, sample 5, created by 77", records, err)
+	if err != nil || len(records) != 1 || records[0].Number != 1 || records[0].SampleID != "5" || records[0].CreatedBy != 77 ||
+		!records[0].Active || !slices.Equal(records[0].ParameterNames, []string{"Potassium", "7"}) {
+		t.Errorf("records %+v, %v; want number 1, sample 5, created by 77, active, Potassium and 7", records, err)
 	}
 }
 

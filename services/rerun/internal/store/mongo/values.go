@@ -22,7 +22,7 @@ type valueDocument struct {
 	RerunType     text       `bson:"rerun_type"`
 	Number        whole      `bson:"rerun_number"`
 	ParameterName text       `bson:"parameter_name"`
-	TestID        *int64     `bson:"profileTestId,omitempty"` // nil: test unknown, as in values of other programs
+	TestID        any        `bson:"profileTestId,omitempty"` // nil: test unknown, as in values of other programs
 	DeviceID      text       `bson:"device_id"`
 	DeviceName    text       `bson:"device_name"`
 	CreatedAt     moment     `bson:"created_at"`
@@ -48,7 +48,7 @@ func valueDocumentOf(v rerun.Value) valueDocument {
 		CreatedAt: moment{v.CreatedAt}, WrittenBy: ours,
 	}
 	if v.TestKnown {
-		d.TestID = &v.TestID
+		d.TestID = &v.TestID // a pointer, because omitempty would leave out the number 0, the report's own test
 	}
 	for _, e := range v.History {
 		d.History = append(d.History, earlier{text(e.Value), text(e.DeviceID), text(e.DeviceName), moment{e.CreatedAt}})
@@ -63,9 +63,7 @@ func (d valueDocument) value() rerun.Value {
 		ParameterName: string(d.ParameterName), DeviceID: string(d.DeviceID), DeviceName: string(d.DeviceName),
 		CreatedAt: d.CreatedAt.UTC(), Foreign: d.WrittenBy != ours,
 	}
-	if d.TestID != nil {
-		v.TestID, v.TestKnown = *d.TestID, true
-	}
+	v.TestID, v.TestKnown = testOf(d.TestID)
 	for _, e := range d.History {
 		v.History = append(v.History, rerun.Earlier{
 			Value: string(e.Value), DeviceID: string(e.DeviceID), DeviceName: string(e.DeviceName), CreatedAt: e.CreatedAt.UTC(),

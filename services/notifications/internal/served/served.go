@@ -10,7 +10,7 @@ import (
 )
 
 // Interval is the time between two checks. A check is one call.
-const Interval = 10 * time.Second
+const Interval = 3 * time.Second
 
 // Reason is the reason why no push message is delivered.
 type Reason string

@@ -398,7 +398,7 @@ test-generators: platform ## Generate, compile and try clients of the API docume
 	@LAB_LONG_TESTS=1 LAB_DISTRIBUTIONS=$(or $(LAB_DISTRIBUTIONS),$(LAB_DIR)/distributions) go test -count=1 -v -timeout 30m -run '^TestClientsOfOtherGeneratorsCompileAndWork$$' ./scripts/e2e/apidoc
 
 test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
-	@LAB_LONG_TESTS=1 TEST_TIMEOUT=40m $(MAKE) --no-print-directory test
+	@LAB_LONG_TESTS=1 TEST_TIMEOUT=80m $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-libreoffice
 	@$(MAKE) --no-print-directory test-counterparts
 	@$(MAKE) --no-print-directory test-documents

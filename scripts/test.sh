@@ -25,7 +25,7 @@ run() {
   local name=$1; shift
   echo "== tests $name"
   "$bin/devstack" engines -- "$bin/gotestsum" --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary output \
-    --jsonfile "$results/${name// /-}.json" -- -timeout "${TEST_TIMEOUT:-20m}" "$@" || status=1
+    --jsonfile "$results/${name// /-}.json" -- -timeout "${TEST_TIMEOUT:-40m}" "$@" || status=1
 }
 if command -v "$(go env CC)" >/dev/null; then
   run "with the race detector" -race -parallel 4 "${raced[@]}"

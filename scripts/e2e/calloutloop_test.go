@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,8 +242,8 @@ func TestCalloutOfASecondResult(t *testing.T) {
 	note("haemoglobin became unreadable, and its call is recorded")
 }
 
-// TestCalloutLoopSurvivesKills kills one of the four services or the database at a random moment, and starts it again.
-// Each critical result must be announced once and, before it is called, escalated twice.
+// TestCalloutLoopSurvivesKills kills one of the four services or the database at a random moment, and starts it again,
+// while earlier results escalate. Each critical result must be announced once and, before it is called, escalated twice.
 func TestCalloutLoopSurvivesKills(t *testing.T) {
 	runs := 5
 	if os.Getenv("LAB_LONG_TESTS") != "" {
@@ -250,6 +252,7 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 	change := hurry(t, "2")
 	victims := []string{"rerun", "callout", "notifications", "taskqueue", "mysql"}
 	random := rand.New(rand.NewPCG(13, 6))
+	whats := map[int]string{} // what happened to each bill
 	for run := range runs {
 		bill := 978000 + 10*run
 		victim, moment := victims[run%len(victims)], time.Duration(random.IntN(5000))*time.Millisecond
@@ -273,7 +276,10 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 			t.Fatal(err)
 		}
 		await.Nil(t, "the database", func() error { return openMySQL(t).PingContext(t.Context()) })
-		calledAfterTwoEscalations(t, bill, fmt.Sprintf("run %2d: %s killed after %v", run, victim, moment))
+		whats[bill] = fmt.Sprintf("run %2d: %s killed after %v", run, victim, moment)
+	}
+	for _, bill := range slices.Sorted(maps.Keys(whats)) {
+		calledAfterTwoEscalations(t, bill, whats[bill])
 	}
 }
 
@@ -307,6 +313,7 @@ func TestCalloutLoopSurvivesSilence(t *testing.T) {
 	links := engineLinks(t)
 	silenced := []string{"callout", "notifications", "rerun", "taskqueue"}
 	random := rand.New(rand.NewPCG(14, 2))
+	whats := map[int]string{}
 	for run := range runs {
 		bill := 976500 + 10*run
 		service := silenced[run%len(silenced)]
@@ -321,8 +328,10 @@ func TestCalloutLoopSurvivesSilence(t *testing.T) {
 		})
 		criticalFromAnInstrument(t, bill)
 		<-passed
-		what := fmt.Sprintf("run %2d: %s heard nothing for %v after %v", run, service, silence, moment)
-		calledAfterTwoEscalations(t, bill, what)
+		whats[bill] = fmt.Sprintf("run %2d: %s heard nothing for %v after %v", run, service, silence, moment)
+	}
+	for _, bill := range slices.Sorted(maps.Keys(whats)) {
+		calledAfterTwoEscalations(t, bill, whats[bill])
 	}
 }
 

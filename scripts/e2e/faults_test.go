@@ -116,6 +116,7 @@ func (l linked) awaitRerun(t *testing.T, report int) (reruns int) {
 // read with their durations, and the time after the fault until requests succeed again. Responses are compared with the
 // API document, as in all tests of this package. A write with status 200 must not be lost.
 func TestWhatACallerSeesOfAFaultInTheNetwork(t *testing.T) {
+	t.Parallel()
 	engines := []string{"MySQL", "Redis", "document store", "gRPC"}
 	tables := make([]string, len(engines))
 	t.Run("with", func(t *testing.T) {

@@ -24,26 +24,35 @@ var screens = []struct {
 func (p *Page) Pictures(name string) {
 	t := p.T
 	t.Helper()
+	for i := range screens {
+		p.pictures(name, i)
+	}
 	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
 	defer cancel()
-	for _, screen := range screens {
-		resize(ctx, t, screen.width, screen.factor)
-		for _, scheme := range []string{"light", "dark"} {
-			if !screen.judged {
-				continue
-			}
-			setScheme(ctx, t, scheme)
-			judge(ctx, t, fmt.Sprintf("%s, %s, %s wide", name, scheme, screen.name))
-			Screenshot(ctx, t, fmt.Sprintf("%s-%s-%s.png", name, scheme, screen.name))
-		}
-		wide, err := chromedp.Run(ctx, chromedp.Evaluate[string](tooWide))
-		must(t, err)
-		if wide != "" {
-			t.Errorf("%s: sideways on %s: %s", name, screen.name, wide)
-		}
-	}
 	resize(ctx, t, screens[0].width, 1)
 	setScheme(ctx, t, "light")
+}
+
+// pictures is Pictures for one screen.
+func (p *Page) pictures(name string, at int) {
+	t, screen := p.T, screens[at]
+	t.Helper()
+	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
+	defer cancel()
+	resize(ctx, t, screen.width, screen.factor)
+	for _, scheme := range []string{"light", "dark"} {
+		if !screen.judged {
+			continue
+		}
+		setScheme(ctx, t, scheme)
+		judge(ctx, t, fmt.Sprintf("%s, %s, %s wide", name, scheme, screen.name))
+		Screenshot(ctx, t, fmt.Sprintf("%s-%s-%s.png", name, scheme, screen.name))
+	}
+	wide, err := chromedp.Run(ctx, chromedp.Evaluate[string](tooWide))
+	must(t, err)
+	if wide != "" {
+		t.Errorf("%s: sideways on %s: %s", name, screen.name, wide)
+	}
 }
 
 // Film stores pictures of the window: light and dark on a laptop, light on a tablet and at 200 %.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/elastic/elastic-transport-go/v8/elastictransport"
-	"github.com/elastic/go-elasticsearch/v8"
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/labplatform/labplatform/pkg/lifecycle"
@@ -36,7 +36,7 @@ type Deps struct {
 
 // Client sends requests to one cluster. It is safe for concurrent use.
 type Client struct {
-	base    *elasticsearch.BaseClient
+	base    *elastictransport.Client
 	tracing elastictransport.Instrumentation // nil: off
 	pool    *http.Transport
 	several bool // the cluster has more than one address
@@ -56,17 +56,21 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := elasticsearch.Config{
-		Addresses:         cfg.URLs[:1],
-		APIKey:            cfg.APIKey.Reveal(),
-		Transport:         cfg.spread(pool),
-		DisableRetry:      true,
-		DisableMetaHeader: true,
+	first, err := url.Parse(cfg.URLs[0])
+	if err != nil {
+		return nil, fmt.Errorf("open search engine: %w", err)
+	}
+	options := elastictransport.Config{
+		URLs:         []*url.URL{first},
+		APIKey:       cfg.APIKey.Reveal(),
+		Transport:    cfg.spread(pool),
+		DisableRetry: true,
 	}
 	if cfg.Password.IsSet() {
 		options.Username, options.Password = cfg.User, cfg.Password.Reveal()
 	}
-	base, err := elasticsearch.NewBaseClient(options)
+	// The root package of go-elasticsearch compiles its typed API, which takes longer than all services together.
+	base, err := elastictransport.New(options)
 	if err != nil {
 		return nil, fmt.Errorf("open search engine: %w", err)
 	}
@@ -80,7 +84,7 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 		roll:    deps.Roll,
 	}
 	if deps.Tracers != nil {
-		c.tracing = elasticsearch.NewOpenTelemetryInstrumentation(deps.Tracers, deps.CaptureSearches)
+		c.tracing = elastictransport.NewOtelInstrumentation(deps.Tracers, deps.CaptureSearches, "")
 	}
 	if c.roll == nil {
 		c.roll = func() float64 { return 1 }
@@ -99,16 +103,14 @@ func (c *Client) Close() error {
 
 // Ping returns an error if the engine does not respond. It is the readiness check.
 func (c *Client) Ping(ctx context.Context) error {
-	return c.Do(ctx, Call{Name: "ping", Method: http.MethodHead, Path: "/"}, nil)
+	return c.Do(ctx, Call{Name: "ping", Request: esapi.PingRequest{}}, nil)
 }
 
 // Call describes one request.
 type Call struct {
-	Name   string // the endpoint's name in spans: "bulk", "search", "indices.create"
-	Method string
-	Path   string // escaped, with a leading slash
-	Query  url.Values
-	Body   []byte // JSON, or lines of JSON for a bulk; nil for none
+	Name    string        // the endpoint's name in spans: "bulk", "search", "indices.create"
+	Request esapi.Request // without a body
+	Body    []byte        // JSON, or lines of JSON for a bulk; nil for none
 	// Repeat marks a request as idempotent. It is retried after a lost connection and after 502, 503 and 504, at most
 	// MaxRetries times and within the retry budget.
 	Repeat bool
@@ -143,7 +145,7 @@ func (c *Client) repeat(ctx context.Context, call Call, out any) error {
 		if shorter {
 			limit = min(limit, call.AttemptTimeout)
 		}
-		err := c.attempt(ctx, call, limit, out)
+		err := c.try(ctx, call, limit, out)
 		if last || !repeatable(err) {
 			if shorter {
 				c.budget.giveBack()
@@ -161,17 +163,10 @@ func (c *Client) delay(n int) time.Duration {
 	return time.Duration(float64(firstDelay) * math.Exp2(float64(n)) * (0.5 + c.roll()/2))
 }
 
-func (c *Client) attempt(ctx context.Context, call Call, limit time.Duration, out any) error {
+func (c *Client) try(ctx context.Context, call Call, limit time.Duration, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	request, err := c.request(ctx, call)
-	if err != nil {
-		return err
-	}
-	response, err := c.base.Perform(request)
-	if c.tracing != nil {
-		c.tracing.AfterRequest(request, "elasticsearch", call.Name)
-	}
+	response, err := call.Request.Do(ctx, &attempt{c, &call})
 	if err != nil {
 		return fmt.Errorf("%s: %w", call.Name, err)
 	}
@@ -181,32 +176,41 @@ func (c *Client) attempt(ctx context.Context, call Call, limit time.Duration, ou
 	if response.StatusCode/100 != 2 {
 		return parseError(call.Name, response.StatusCode, body)
 	}
+	if response.Header.Get("X-Elastic-Product") != "Elasticsearch" {
+		return fmt.Errorf("%s: %w", call.Name, errNotElasticsearch)
+	}
 	return decode(call.Name, body, out)
 }
 
-func (c *Client) request(ctx context.Context, call Call) (*http.Request, error) {
-	target := call.Path
-	if len(call.Query) > 0 {
-		target += "?" + call.Query.Encode()
-	}
-	var body io.Reader
+var errNotElasticsearch = errors.New("the server is not Elasticsearch: check ES_URL")
+
+// attempt is one attempt of a call.
+type attempt struct {
+	client *Client
+	call   *Call
+}
+
+var _ esapi.Transport = (*attempt)(nil)
+
+// Perform sends the request with the body of the call.
+func (a *attempt) Perform(request *http.Request) (*http.Response, error) {
+	tracing, call := a.client.tracing, a.call
 	if call.Body != nil {
-		body = bytes.NewReader(call.Body)
-	}
-	request, err := http.NewRequestWithContext(ctx, call.Method, target, body)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", call.Name, err)
-	}
-	if call.Body == nil {
-		return request, nil
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if c.tracing != nil {
-		if copied := c.tracing.RecordRequestBody(ctx, call.Name, bytes.NewReader(call.Body)); copied != nil {
-			_ = copied.Close()
+		request.ContentLength = int64(len(call.Body))
+		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Body)), nil }
+		request.Body, _ = request.GetBody()
+		request.Header.Set("Content-Type", "application/json")
+		if tracing != nil {
+			if copied := tracing.RecordRequestBody(request.Context(), call.Name, bytes.NewReader(call.Body)); copied != nil {
+				_ = copied.Close()
+			}
 		}
 	}
-	return request, nil
+	response, err := a.client.base.Perform(request)
+	if tracing != nil {
+		tracing.AfterRequest(request, "elasticsearch", call.Name)
+	}
+	return response, err
 }
 
 func decode(name string, body io.Reader, out any) error {

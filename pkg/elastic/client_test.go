@@ -18,6 +18,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/elastic"
 )
@@ -52,7 +54,7 @@ func TestResponseIsDecoded(t *testing.T) {
 		_, _ = io.Copy(w, r.Body)
 	})
 	var out struct{ A int }
-	call := elastic.Call{Name: "search", Method: http.MethodPost, Path: "/user_details/_search", Query: map[string][]string{"routing": {"12"}}, Body: []byte(`{"a":7}`)}
+	call := elastic.Call{Name: "search", Request: esapi.SearchRequest{Index: []string{"user_details"}, Routing: []string{"12"}}, Body: []byte(`{"a":7}`)}
 	if err := client.Do(t.Context(), call, &out); err != nil || out.A != 7 {
 		t.Fatalf("out = %+v, error %v, want A = 7", out, err)
 	}
@@ -82,7 +84,7 @@ func TestErrorResponseIsTypedAndItsReasonIsNotPrinted(t *testing.T) {
 				w.WriteHeader(c.status)
 				fmt.Fprint(w, c.body)
 			})
-			err := client.Do(t.Context(), elastic.Call{Name: "x", Method: http.MethodGet, Path: "/x"}, nil)
+			err := client.Do(t.Context(), elastic.Call{Name: "x", Request: esapi.IndicesGetRequest{Index: []string{"x"}}}, nil)
 			var got *elastic.Error
 			if !errors.As(err, &got) || *got != c.want {
 				t.Fatalf("error = %+v, want %+v", got, c.want)
@@ -121,7 +123,7 @@ func TestOnlyIdempotentCallsAreRetried(t *testing.T) {
 				}
 				w.WriteHeader(c.status)
 			})
-			err := client.Do(t.Context(), elastic.Call{Name: "x", Method: http.MethodPost, Path: "/x", Body: []byte(`{}`), Repeat: c.repeat}, nil)
+			err := client.Do(t.Context(), elastic.Call{Name: "x", Request: esapi.SearchRequest{Index: []string{"x"}}, Body: []byte(`{}`), Repeat: c.repeat}, nil)
 			if err == nil || calls.Load() != c.want {
 				t.Fatalf("calls = %d, want %d; error %v", calls.Load(), c.want, err)
 			}
@@ -140,7 +142,7 @@ func TestSuccessfulRetryReturnsNoError(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})
-	if err := client.Do(t.Context(), elastic.Call{Name: "x", Method: http.MethodPost, Path: "/x", Body: []byte(`{"a":1}`), Repeat: true}, nil); err != nil {
+	if err := client.Do(t.Context(), elastic.Call{Name: "x", Request: esapi.SearchRequest{Index: []string{"x"}}, Body: []byte(`{"a":1}`), Repeat: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -154,7 +156,7 @@ func TestAttemptEndsAtTheTimeout(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	}, func(c *elastic.Config) { c.RequestTimeout = 1 })
-	err := client.Do(t.Context(), elastic.Call{Name: "x", Method: http.MethodGet, Path: "/x"}, nil)
+	err := client.Do(t.Context(), elastic.Call{Name: "x", Request: esapi.IndicesGetRequest{Index: []string{"x"}}}, nil)
 	close(release)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("error = %v, want DeadlineExceeded", err)
@@ -211,9 +213,9 @@ func TestSpansContainSearchBodiesOnlyOnRequest(t *testing.T) {
 				fmt.Fprint(w, `{"error":{"type":"parsing_exception","reason":"canary-reason"}}`)
 			})
 			ctx, root := provider.Tracer("test").Start(t.Context(), "request")
-			_ = client.Do(t.Context(), elastic.Call{Name: "without a span", Method: http.MethodGet, Path: "/x"}, nil)
+			_ = client.Do(t.Context(), elastic.Call{Name: "without a span", Request: esapi.IndicesGetRequest{Index: []string{"x"}}}, nil)
 			for _, name := range []string{"search", "bulk"} {
-				_ = client.Do(ctx, elastic.Call{Name: name, Method: http.MethodPost, Path: "/x", Body: []byte("canary-" + name)}, nil)
+				_ = client.Do(ctx, elastic.Call{Name: name, Request: esapi.SearchRequest{Index: []string{"x"}}, Body: []byte("canary-" + name)}, nil)
 			}
 			ended := recorder.Ended()
 			root.End()
@@ -264,7 +266,7 @@ func TestRetryDelayEndsWithTheContext(t *testing.T) {
 		func(c *elastic.Config) { c.MaxRetries = 1000 })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := client.Do(ctx, elastic.Call{Name: "x", Method: http.MethodGet, Path: "/x", Repeat: true}, nil); err == nil {
+	if err := client.Do(ctx, elastic.Call{Name: "x", Request: esapi.IndicesGetRequest{Index: []string{"x"}}, Repeat: true}, nil); err == nil {
 		t.Fatal("Do = nil, want an error")
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
@@ -47,7 +49,7 @@ func startMembers(t *testing.T, count int) ([]*member, *elastic.Client) {
 	return all, client
 }
 
-var search = elastic.Call{Name: "search", Method: http.MethodPost, Path: "/x", Body: []byte(`{}`), Repeat: true, AttemptTimeout: 50 * time.Millisecond}
+var search = elastic.Call{Name: "search", Request: esapi.SearchRequest{Index: []string{"x"}}, Body: []byte(`{}`), Repeat: true, AttemptTimeout: 50 * time.Millisecond}
 
 func TestRequestsGoToAllNodesInTurn(t *testing.T) {
 	t.Parallel()

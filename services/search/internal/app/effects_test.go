@@ -23,6 +23,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/elastic"
@@ -177,7 +179,7 @@ func spans(t *testing.T, _ *world, c *Config) string {
 		t.Fatal(err)
 	}
 	ctx, root := provider.Tracer("test").Start(t.Context(), "request")
-	call := elastic.Call{Name: "search", Method: http.MethodPost, Path: "/x/_search", Body: []byte(`{"query":"rahul"}`)}
+	call := elastic.Call{Name: "search", Request: esapi.SearchRequest{Index: []string{"x"}}, Body: []byte(`{"query":"rahul"}`)}
 	if err := client.Do(ctx, call, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
@@ -22,11 +23,10 @@ const maxWait = 10 * time.Second
 
 func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
 	call := elastic.Call{
-		Name: "bulk", Method: http.MethodPost, Path: at(target, "_bulk"), Body: lines(ops),
-		Query: url.Values{
-			"require_alias": {"true"},
-			"timeout":       {s.wait(ctx)},
-			"filter_path":   {"items.*.status,items.*.error.type,items.*.error.reason"},
+		Name: "bulk", Body: lines(ops),
+		Request: esapi.BulkRequest{
+			Index: target, RequireAlias: new(true), Timeout: s.wait(ctx),
+			FilterPath: []string{"items.*.status", "items.*.error.type", "items.*.error.reason"},
 		},
 	}
 	var fates []indexsync.Fate
@@ -42,12 +42,12 @@ func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]i
 
 // wait returns the server's timeout for a bulk request. It is well below the client's own timeout, because a response
 // contains more information than a timeout error.
-func (s *Store) wait(ctx context.Context) string {
+func (s *Store) wait(ctx context.Context) time.Duration {
 	left := s.client.Timeout()
 	if deadline, ok := ctx.Deadline(); ok {
 		left = min(left, time.Until(deadline))
 	}
-	return strconv.FormatInt(max(1, min(maxWait, left/2).Milliseconds()), 10) + "ms"
+	return max(time.Millisecond, min(maxWait, left/2))
 }
 
 // lines returns the body of a bulk request.

@@ -2,9 +2,9 @@ package elastic
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
@@ -16,11 +16,10 @@ const lookAtMerge = 500 * time.Millisecond
 // is useful after filling an index: segments share many terms, and a search looks up each of its terms in each segment.
 func (s *Store) Compact(ctx context.Context, target string) error {
 	var started struct{ Task string }
-	merge := elastic.Call{Name: "indices.forcemerge", Method: http.MethodPost, Path: at(target, "_forcemerge"),
-		Query: url.Values{"max_num_segments": {"1"}, "wait_for_completion": {"false"}}}
+	merge := elastic.Call{Name: "indices.forcemerge", Request: esapi.IndicesForcemergeRequest{
+		Index: []string{target}, MaxNumSegments: new(1), WaitForCompletion: new(false)}}
 	err := s.ask(ctx, "merge segments", merge, nil, &started)
-	task := "/_tasks/" + url.PathEscape(started.Task)
-	look := elastic.Call{Name: "tasks.get", Method: http.MethodGet, Path: task, Repeat: true}
+	look := elastic.Call{Name: "tasks.get", Request: esapi.TasksGetRequest{TaskID: started.Task}, Repeat: true}
 	for err == nil {
 		var merged struct{ Completed bool }
 		err = s.ask(ctx, "merge segments", look, nil, &merged)

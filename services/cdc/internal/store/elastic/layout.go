@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
@@ -50,11 +50,10 @@ func (s *Store) Layout(ctx context.Context) (Layout, error) {
 			} `json:"_routing"`
 		}
 	}
-	path := "/" + url.PathEscape(s.cfg.Alias) + "*"
-	call := elastic.Call{Name: "indices.get", Method: http.MethodGet, Path: path, Repeat: true,
-		Query: url.Values{
-			"features": {"aliases,mappings"}, "expand_wildcards": {"open"},
-			"filter_path": {"*.aliases,*.mappings._meta,*.mappings._routing"}}}
+	call := elastic.Call{Name: "indices.get", Repeat: true,
+		Request: esapi.IndicesGetRequest{
+			Index: []string{s.cfg.Alias + "*"}, Features: "aliases,mappings", ExpandWildcards: "open",
+			FilterPath: []string{"*.aliases", "*.mappings._meta", "*.mappings._routing"}}}
 	if err := s.ask(ctx, "look up indexes", call, nil, &answer); err != nil {
 		return nil, err
 	}

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
@@ -35,7 +36,7 @@ func (s *Store) EnsureIndex(ctx context.Context) (string, error) {
 }
 
 func (s *Store) create(ctx context.Context, name string, aliases map[string]bool) error {
-	return s.client.Do(ctx, elastic.Call{Name: "indices.create", Method: http.MethodPut, Path: "/" + url.PathEscape(name),
+	return s.client.Do(ctx, elastic.Call{Name: "indices.create", Request: esapi.IndicesCreateRequest{Index: name},
 		Body: document.Index(s.cfg.settings(), aliases)}, nil)
 }
 
@@ -178,7 +179,7 @@ func (s *Store) GiveUpNext(ctx context.Context, name string) error {
 }
 
 func (s *Store) move(ctx context.Context, what string, actions ...any) error {
-	call := elastic.Call{Name: "indices.update_aliases", Method: http.MethodPost, Path: "/_aliases"}
+	call := elastic.Call{Name: "indices.update_aliases", Request: esapi.IndicesUpdateAliasesRequest{}}
 	return s.ask(ctx, what, call, object{"actions": actions}, nil)
 }
 
@@ -193,7 +194,7 @@ func remove(index, alias string) any {
 // Drop deletes an index. A missing index is ignored.
 func (s *Store) Drop(ctx context.Context, name string) error {
 	err := s.client.Do(ctx,
-		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)
+		elastic.Call{Name: "indices.delete", Request: esapi.IndicesDeleteRequest{Index: []string{name}}, Repeat: true}, nil)
 	if elastic.IsStatus(err, http.StatusNotFound) {
 		return nil
 	}
@@ -202,7 +203,7 @@ func (s *Store) Drop(ctx context.Context, name string) error {
 
 // Refresh makes all writes to target, an index or an alias, visible to scans.
 func (s *Store) Refresh(ctx context.Context, target string) error {
-	call := elastic.Call{Name: "indices.refresh", Method: http.MethodPost, Path: at(target, "_refresh"), Repeat: true}
+	call := elastic.Call{Name: "indices.refresh", Request: esapi.IndicesRefreshRequest{Index: []string{target}}, Repeat: true}
 	return s.ask(ctx, "refresh index", call, nil, nil)
 }
 
@@ -210,9 +211,9 @@ func (s *Store) Refresh(ctx context.Context, target string) error {
 // arrives while the alias is missing would create an index with the name of the alias.
 func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 	var answer map[string]map[string]string
-	call := elastic.Call{Name: "cluster.get_settings", Method: http.MethodGet, Path: "/_cluster/settings", Repeat: true,
-		Query: url.Values{
-			"include_defaults": {"true"}, "flat_settings": {"true"}, "filter_path": {`*.action\.auto_create_index`}}}
+	call := elastic.Call{Name: "cluster.get_settings", Repeat: true,
+		Request: esapi.ClusterGetSettingsRequest{
+			IncludeDefaults: new(true), FlatSettings: new(true), FilterPath: []string{`*.action\.auto_create_index`}}}
 	if err := s.ask(ctx, "read cluster settings", call, nil, &answer); err != nil {
 		return false, err
 	}
@@ -227,6 +228,6 @@ func (s *Store) AutoCreates(ctx context.Context) (bool, error) {
 // Count returns the number of documents in target at the last refresh, including stubs.
 func (s *Store) Count(ctx context.Context, target string) (int64, error) {
 	var answer struct{ Count int64 }
-	call := elastic.Call{Name: "count", Method: http.MethodGet, Path: at(target, "_count"), Repeat: true}
+	call := elastic.Call{Name: "count", Request: esapi.CountRequest{Index: []string{target}}, Repeat: true}
 	return answer.Count, s.ask(ctx, "count documents", call, nil, &answer)
 }

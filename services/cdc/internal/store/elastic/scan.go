@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"net/http"
-	"net/url"
 	"strconv"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
@@ -104,8 +104,7 @@ func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
 			Hits []hit `json:"hits"`
 		} `json:"hits"`
 	}
-	call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: "/_search", Repeat: true,
-		Query: url.Values{"allow_partial_search_results": {"false"}}}
+	call := elastic.Call{Name: "scan", Request: esapi.SearchRequest{AllowPartialSearchResults: new(false)}, Repeat: true}
 	if err := s.ask(ctx, "scan", call, search, &answer); err != nil {
 		return nil, "", err
 	}
@@ -117,8 +116,8 @@ func (s *Store) page(ctx context.Context, search any) ([]hit, string, error) {
 
 func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
 	var answer struct{ ID string }
-	call := elastic.Call{Name: "open_point_in_time", Method: http.MethodPost, Path: at(target, "_pit"), Repeat: true,
-		Query: url.Values{"keep_alive": {scanKeepAlive}}}
+	call := elastic.Call{Name: "open_point_in_time", Repeat: true,
+		Request: esapi.OpenPointInTimeRequest{Index: []string{target}, KeepAlive: scanKeepAlive}}
 	err := s.ask(ctx, "begin a scan", call, nil, &answer)
 	return answer.ID, err
 }
@@ -126,7 +125,7 @@ func (s *Store) openPIT(ctx context.Context, target string) (string, error) {
 // closePIT frees the server's resources of a scan. Errors are ignored, because the server frees them after two minutes
 // anyway.
 func (s *Store) closePIT(ctx context.Context, pit string) {
-	call := elastic.Call{Name: "close_point_in_time", Method: http.MethodDelete, Path: "/_pit"}
+	call := elastic.Call{Name: "close_point_in_time", Request: esapi.ClosePointInTimeRequest{}}
 	_ = s.ask(ctx, "end a scan", call, object{"id": pit}, nil)
 }
 
@@ -150,7 +149,7 @@ func (s *Store) Find(ctx context.Context, target string, asked []document.Entry)
 			Error json.RawMessage `json:"error"`
 		} `json:"docs"`
 	}
-	call := elastic.Call{Name: "mget", Method: http.MethodPost, Path: at(target, "_mget"), Repeat: true}
+	call := elastic.Call{Name: "mget", Request: esapi.MgetRequest{Index: target}, Repeat: true}
 	if err := s.ask(ctx, "read documents", call, object{"docs": docs}, &answer); err != nil {
 		return nil, err
 	}
@@ -177,7 +176,7 @@ func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error
 	var labs []int64
 	source := object{"size": 1000, "sources": []any{object{"lab": object{"terms": object{"field": "lab_id"}}}}}
 	body := object{"size": 0, "track_total_hits": false, "aggs": object{"labs": object{"composite": source}}}
-	call := elastic.Call{Name: "scan", Method: http.MethodPost, Path: at(target, "_search"), Repeat: true}
+	call := elastic.Call{Name: "scan", Request: esapi.SearchRequest{Index: []string{target}}, Repeat: true}
 	for {
 		var answer struct {
 			Aggregations struct {

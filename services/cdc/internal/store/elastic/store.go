@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
@@ -76,6 +75,3 @@ func (s *Store) ask(ctx context.Context, what string, call elastic.Call, body, a
 	}
 	return fault(what, s.client.Do(ctx, call, answer))
 }
-
-// at returns the path of an API on target, an index or an alias.
-func at(target, verb string) string { return "/" + url.PathEscape(target) + "/" + verb }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
@@ -223,7 +225,7 @@ func TestTheIndexOfThePipelineIsReady(t *testing.T) {
 		t.Errorf("index of %s %d: %v", indextest.VersionDomain, indextest.Schema, err)
 	}
 	taken := fmt.Sprintf(`{"actions":[{"remove":{"index":"%s_v*","alias":"%s_schema%d"}}]}`, i.Alias(), i.Alias(), indextest.Schema)
-	if err := i.client.Do(t.Context(), engine.Call{Name: "aliases", Method: http.MethodPost, Path: "/_aliases", Body: []byte(taken)}, nil); err != nil {
+	if err := i.client.Do(t.Context(), engine.Call{Name: "aliases", Request: esapi.IndicesUpdateAliasesRequest{}, Body: []byte(taken)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := i.store.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc gives it back") {

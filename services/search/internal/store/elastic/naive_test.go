@@ -2,11 +2,11 @@ package elastic_test
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"strconv"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	engine "github.com/labplatform/labplatform/pkg/elastic"
+
 	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
@@ -34,8 +34,8 @@ func (i *index) multiMatch(labID int64, text string) ([]relevance.Hit, error) {
 			}
 		}
 	}
-	err = i.client.Do(i.t.Context(), engine.Call{Name: "search", Method: http.MethodPost, Path: "/" + i.Alias() + "/_search", Body: body,
-		Query: url.Values{"routing": {strconv.FormatInt(labID, 10)}}}, &answer)
+	err = i.client.Do(i.t.Context(), engine.Call{Name: "search", Body: body,
+		Request: esapi.SearchRequest{Index: []string{i.Alias()}, Routing: []string{strconv.FormatInt(labID, 10)}}}, &answer)
 	var hits []relevance.Hit
 	for _, h := range answer.Hits.Hits {
 		hits = append(hits, relevance.Hit{UserID: h.Source.UserID, LabID: h.Source.LabID})

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
@@ -40,13 +41,12 @@ func (s *Store) Ready(ctx context.Context) error {
 	err := s.client.Do(
 		ctx,
 		elastic.Call{
-			Name:   "indices.get",
-			Method: http.MethodGet,
-			Path:   "/" + url.PathEscape(s.cfg.Alias),
-			Repeat: true, AttemptTimeout: probePatience,
-			Query: url.Values{
-				"local": {"true"}, "features": {"aliases,mappings"}, "filter_path": {"*.aliases,*.mappings._meta"},
+			Name: "indices.get",
+			Request: esapi.IndicesGetRequest{
+				Index: []string{s.cfg.Alias}, Local: new(true), Features: "aliases,mappings",
+				FilterPath: []string{"*.aliases", "*.mappings._meta"},
 			},
+			Repeat: true, AttemptTimeout: probePatience,
 		},
 		&indexes,
 	)

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/elastic"
@@ -36,12 +37,10 @@ func (s *Store) send(ctx context.Context, scope search.Scope, index string, body
 	}
 	var found answer
 	err := s.client.Do(ctx, elastic.Call{
-		Name:   "search",
-		Method: http.MethodPost,
-		Path:   "/" + url.PathEscape(index) + "/_search",
-		Body:   body,
-		Repeat: true, AttemptTimeout: patience,
-		Query: url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
+		Name:    "search",
+		Request: esapi.SearchRequest{Index: []string{index}, Routing: []string{strconv.FormatInt(scope.Lab.LabID(), 10)}},
+		Body:    body,
+		Repeat:  true, AttemptTimeout: patience,
 	}, found.read)
 	s.breaker.note(ctx, err)
 	return found, err

@@ -2,11 +2,11 @@ package elastic
 
 import (
 	"context"
-	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/elastic"
@@ -72,8 +72,7 @@ func (s *Store) largest(ctx context.Context) (labs []int64) {
 		} `json:"aggregations"`
 	}
 	const body = `{"size":0,"aggs":{"labs":{"terms":{"field":"lab_id","size":5}}}}`
-	call := elastic.Call{Name: "search", Method: http.MethodPost, Path: "/" + url.PathEscape(s.cfg.Alias) + "/_search",
-		Body: []byte(body), Repeat: true}
+	call := elastic.Call{Name: "search", Request: esapi.SearchRequest{Index: []string{s.cfg.Alias}}, Body: []byte(body), Repeat: true}
 	if err := s.client.Do(ctx, call, &found); err != nil {
 		return nil
 	}

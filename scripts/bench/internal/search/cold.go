@@ -3,8 +3,9 @@ package search
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 )
@@ -56,8 +57,8 @@ func (b *bench) restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	for {
-		err := b.client.Do(ctx, elastic.Call{Name: "cluster.health", Method: http.MethodGet,
-			Path: "/_cluster/health/user_details?wait_for_status=yellow&timeout=30s"}, nil)
+		err := b.client.Do(ctx, elastic.Call{Name: "cluster.health", Request: esapi.ClusterHealthRequest{
+			Index: []string{"user_details"}, WaitForStatus: "yellow", Timeout: 30 * time.Second}}, nil)
 		if err == nil {
 			return nil
 		}

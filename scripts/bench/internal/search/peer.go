@@ -3,10 +3,10 @@ package search
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
@@ -47,8 +47,8 @@ func multiMatch(client *elastic.Client, fuzziness string) finder {
 		}
 		err = client.Do(
 			ctx,
-			elastic.Call{Name: "search", Method: http.MethodPost, Path: "/user_details/_search", Body: body, Repeat: true,
-				Query: url.Values{"routing": {strconv.FormatInt(labID, 10)}}},
+			elastic.Call{Name: "search", Body: body, Repeat: true,
+				Request: esapi.SearchRequest{Index: []string{"user_details"}, Routing: []string{strconv.FormatInt(labID, 10)}}},
 			&answer,
 		)
 		var hits []inprocess.Hit

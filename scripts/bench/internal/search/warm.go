@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"time"
+
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 )
@@ -33,7 +34,8 @@ func (b *bench) settle(ctx context.Context) error {
 		}
 		if err := b.client.Do(
 			ctx,
-			elastic.Call{Name: "indices.stats", Method: http.MethodGet, Path: "/user_details/_stats/merge,segments"},
+			elastic.Call{Name: "indices.stats", Request: esapi.IndicesStatsRequest{
+				Index: []string{"user_details"}, Metric: []string{"merge", "segments"}}},
 			&stats,
 		); err != nil {
 			return fmt.Errorf("wait for merges: %w", err)

@@ -60,17 +60,17 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open search engine: %w", err)
 	}
-	options := elastictransport.Config{
-		URLs:         []*url.URL{first},
-		APIKey:       cfg.APIKey.Reveal(),
-		Transport:    cfg.spread(pool),
-		DisableRetry: true,
+	options := []elastictransport.Option{
+		elastictransport.WithURLs(first), elastictransport.WithTransport(cfg.spread(pool)), elastictransport.WithDisableRetry(),
+	}
+	if cfg.APIKey.IsSet() {
+		options = append(options, elastictransport.WithAPIKey(cfg.APIKey.Reveal()))
 	}
 	if cfg.Password.IsSet() {
-		options.Username, options.Password = cfg.User, cfg.Password.Reveal()
+		options = append(options, elastictransport.WithBasicAuth(cfg.User, cfg.Password.Reveal()))
 	}
 	// The root package of go-elasticsearch compiles its typed API, which takes longer than all services together.
-	base, err := elastictransport.New(options)
+	base, err := elastictransport.NewClient(options...)
 	if err != nil {
 		return nil, fmt.Errorf("open search engine: %w", err)
 	}

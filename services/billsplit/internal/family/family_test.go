@@ -229,6 +229,37 @@ func TestAReportOfAllResultsIsNotRestoredOverADismissedReport(t *testing.T) {
 	}
 }
 
+// TestAReportOfAllResultsIsNotRestoredOverARemovedResult removes a result of either bill after the split, because it was
+// wrong or of another person. The report from before the split shows it and must stay retired.
+func TestAReportOfAllResultsIsNotRestoredOverARemovedResult(t *testing.T) {
+	t.Parallel()
+	for change, restored := range map[string]bool{
+		"DELETE FROM reportValues WHERE labReportId_id = 7101":                                false,
+		"DELETE FROM reportValues WHERE labReportId_id = 7103":                                false,
+		"UPDATE labReportRelation SET billId_id = 9002 WHERE id = 7101":                       false,
+		"UPDATE labReportRelation SET userDetailsId_id = 502 WHERE id = 7103":                 false,
+		"UPDATE labReportRelation SET comments = 'repeated' WHERE id = 7101":                  true,
+		"DELETE FROM reportValues WHERE labReportId_id = 7201":                                true, // of another bill
+		"UPDATE bill_split_audit SET before_values = JSON_REMOVE(before_values, '$.results')": true, // of an earlier version
+	} {
+		b := storetest.Open(t, worked())
+		cases := storetest.NewCases(t, b.Store)
+		b.Exec("INSERT INTO reportValues (labReportId_id, `index`, value, updated_at) VALUES (7101, 1, '100', '2026-03-30')," +
+			" (7103, 1, '100', '2026-03-30'), (7201, 1, '100', '2026-03-30')")
+		r, err := cases.Split(t.Context(), "", 103)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Exec(change)
+		if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+			t.Fatal(err)
+		}
+		if active := b.Dump().Attachments[1].Active; active != restored {
+			t.Errorf("%s: the report of before is active: %t, want %t", change, active, restored)
+		}
+	}
+}
+
 // TestAReportOfAllResultsIsNotRestoredOverAResultThatIsBeingWritten undoes a split while a rerun is being confirmed: the
 // confirmation holds the report's row, has written the value, and commits while the merge waits.
 func TestAReportOfAllResultsIsNotRestoredOverAResultThatIsBeingWritten(t *testing.T) {

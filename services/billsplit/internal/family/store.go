@@ -23,7 +23,8 @@ type Facts struct {
 	Rows   []bill.Row // tests of New
 	// ids of active reports that were created from the results of either bill; they are attachments
 	ParentReports, NewReports []int64
-	// ResultsChanged is set if a result of either bill was written, or a report dismissed, since the split.
+	// ResultsChanged is set if a result of either bill was written or removed, or a report dismissed or given to another
+	// patient, since the split.
 	ResultsChanged bool
 	// Splits of either bill in their order, including undone ones.
 	OfParent, OfNew []Record

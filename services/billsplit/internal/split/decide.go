@@ -45,6 +45,7 @@ func (rules Rules) Decide(f Facts, r Request, now time.Time) (Decision, error) {
 			AfterParent:   a.division.Parent,
 			AfterNew:      a.division.New,
 			SmartReports:  f.SmartReports,
+			Results:       f.Results,
 			BilledAt:      a.bill.BilledAt.UnixMilli(),
 			NewPayer:      bill.Payer{Source: string(r.Source), OrgID: a.bill.OrgID},
 			By:            authn.Actor{Kind: r.Actor.Kind, ID: r.Actor.ID},

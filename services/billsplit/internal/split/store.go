@@ -28,6 +28,9 @@ type Facts struct {
 	Around       bill.Surroundings // surroundings of the bill and of the tests that would move
 	SmartReports []int64           // ids of active attachments that a split makes outdated
 
+	// Results is a digest of the bill's results, which shows later whether one was removed. It is set in an execution,
+	// if there are SmartReports.
+	Results string
 	// NextNumber is the laboratory's next bill number, which no other transaction can take. OrderNumbers are those of
 	// the bill's family. Both are set in an execution only.
 	NextNumber   int64
@@ -53,6 +56,7 @@ type Record struct {
 	AfterParent     bill.Amounts
 	AfterNew        bill.Amounts
 	SmartReports    []int64     // attachments that were deactivated
+	Results         string      // digest of the results they show; empty in records of earlier versions
 	BilledAt        int64       // creation time of the old bill, epoch milliseconds; 0 in records of version 1.0
 	NewPayer        bill.Payer  // payer of the new bill
 	By              authn.Actor // without a name

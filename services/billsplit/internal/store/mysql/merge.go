@@ -2,8 +2,6 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -77,27 +75,6 @@ func (t *transaction) aroundMerge(ctx context.Context, f *family.Facts) (err err
 	}
 	f.ResultsChanged, err = t.resultsChanged(ctx, f.Record)
 	return err
-}
-
-// lockReports locks the reports of both bills, so that no result changes between the decision and the commit. It waits
-// for transactions that are changing one.
-func (t *transaction) lockReports(ctx context.Context, r *family.Record) error {
-	err := mysqldb.Each(ctx, t.tx, "SELECT id FROM labReportRelation WHERE labId_id = ? AND billId_id IN (?, ?)"+
-		" ORDER BY id FOR UPDATE", []any{t.lab.LabID(), r.ParentID, r.NewID}, func(*sql.Rows) error { return nil })
-	return mysqldb.Wrap("lock reports", err)
-}
-
-// clockSkew is how far the clock of a split may be ahead of the database's, which dates results.
-const clockSkew = time.Minute
-
-// resultsChanged reports whether a result of either bill was written, or a report dismissed, since the split.
-func (t *transaction) resultsChanged(ctx context.Context, r *family.Record) (changed bool, err error) {
-	since := time.UnixMilli(r.At).Add(-clockSkew).UTC()
-	err = t.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM labReportRelation r LEFT JOIN reportValues v"+
-		" ON v.labReportId_id = r.id AND v.updated_at >= ? WHERE r.labId_id = ? AND r.billId_id IN (?, ?)"+
-		" AND (v.id IS NOT NULL OR r.dismissed <> 0 AND r.updatedOn >= ?))",
-		since, t.lab.LabID(), r.ParentID, r.NewID, since).Scan(&changed)
-	return changed, mysqldb.Wrap("read results", err)
 }
 
 // applyMerge writes the decision and returns the response to the request.

@@ -19,12 +19,13 @@ type before struct {
 	SmartReports []int64     `json:"smart_report_attachments,omitempty"`
 	BilledAt     int64       `json:"bill_time,omitempty"`
 	Payer        *bill.Payer `json:"new_payer,omitempty"`
+	Results      string      `json:"results,omitempty"`
 }
 
 // beforeOf returns the JSON document for before_values.
 func beforeOf(r split.Record) (map[string]json.RawMessage, error) {
 	document := map[string]json.RawMessage{}
-	for _, part := range []any{r.Before, before{r.SmartReports, r.BilledAt, &r.NewPayer}} {
+	for _, part := range []any{r.Before, before{r.SmartReports, r.BilledAt, &r.NewPayer, r.Results}} {
 		text, err := json.Marshal(part)
 		if err = errors.Join(err, json.Unmarshal(text, &document)); err != nil {
 			return nil, err
@@ -135,6 +136,7 @@ func scanRecord(row mysqldb.Row, r *family.Record) error {
 		return err
 	}
 	r.SmartReports, r.BilledAt, r.Old = original.SmartReports, original.BilledAt, original.Payer == nil
+	r.Results = original.Results
 	if original.Payer != nil {
 		r.NewPayer = *original.Payer
 	}

@@ -56,6 +56,11 @@ func (t *transaction) splitFacts(ctx context.Context, r split.Request) (f split.
 	if f.SmartReports, err = t.smartReports(ctx, r.BillID); err != nil || !t.locks {
 		return f, err
 	}
+	if len(f.SmartReports) > 0 {
+		if f.Results, err = t.results(ctx, r.BillID); err != nil {
+			return f, err
+		}
+	}
 	if f.NextNumber, err = t.nextBillNumber(ctx); err != nil {
 		return f, err
 	}

@@ -58,15 +58,16 @@ func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 // LegacyColumns returns the columns of the platform's tables that the service uses.
 func LegacyColumns(g Guards) map[string][]string {
 	columns := map[string][]string{
-		"billing":           billColumns(),
-		"organization":      {"id", "labId_id", "orgFullName"},
-		"userDetails":       worklist.PatientTable(),
-		"billingInfo":       strings.Split("billId_id, testId_id, "+rowColumns, ", "),
-		"AllTests":          {"id", "labId_id", "testName"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "isSigned", "dismissed", "updatedOn"},
-		"reportValues":      {"id", "labReportId_id", "updated_at"},
-		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
-		"labs":              {"id", "enable_bill_split", "timezone"},
+		"billing":      billColumns(),
+		"organization": {"id", "labId_id", "orgFullName"},
+		"userDetails":  worklist.PatientTable(),
+		"billingInfo":  strings.Split("billId_id, testId_id, "+rowColumns, ", "),
+		"AllTests":     {"id", "labId_id", "testName"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "isSigned", "dismissed",
+			"updatedOn"},
+		"reportValues":    {"id", "labReportId_id", "updated_at"},
+		"bill_attachment": {"id", "bill_id", "category", "is_active"},
+		"labs":            {"id", "enable_bill_split", "timezone"},
 	}
 	maps.Copy(columns, g.columns())
 	maps.Copy(columns, activitylog.Columns())

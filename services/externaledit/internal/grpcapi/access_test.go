@@ -342,6 +342,30 @@ func TestTwinsOfOneNameAreTwoPersons(t *testing.T) {
 	saved("after a merge", false)
 }
 
+// TestWhatIsUnknownOfTwoPatientsIsNotEqual gives the bill of one newborn to another one of the same name. Without a birth
+// date, sex or name nothing shows that both records are of one person.
+func TestWhatIsUnknownOfTwoPatientsIsNotEqual(t *testing.T) {
+	t.Parallel()
+	for _, unknown := range []struct {
+		column string
+		value  any
+	}{{"dateOfBirth", nil}, {"dateOfBirth", "1800-01-01"}, {"gender", ""}, {"fullName", ""}} {
+		d := newDesk(t)
+		for _, newborn := range []int64{501, 502} {
+			d.store.AddPatient(12, newborn, "Baby of Sunita")
+		}
+		d.store.MergePatient(501, 502)
+		save := saving{ctx: d.holder(), edit: d.session.ID}
+		if err := d.UploadFiles(save); apperr.Is(err, apperr.Conflict) {
+			t.Errorf("a save after a merge: %v, want it admitted", err)
+		}
+		d.store.SetPatient(unknown.column, unknown.value)
+		if err := d.UploadFiles(save); !apperr.Is(err, apperr.Conflict) {
+			t.Errorf("%s is %v: a save for the second newborn: %v, want a conflict", unknown.column, unknown.value, err)
+		}
+	}
+}
+
 // TestASessionEndsWhenItsReferringDoctorLosesTheBill: the bill is assigned to another doctor while the first one edits the
 // report. A department's doctor continues.
 func TestASessionEndsWhenItsReferringDoctorLosesTheBill(t *testing.T) {

@@ -13,13 +13,16 @@ import (
 )
 
 // movedSession is true for a session (alias s) whose report belongs to another person than when it began. A record
-// merged into another one of the same name, sex and birth date counts as the same person. A merged record is deleted or
-// has no bill left; twins may have one name, but each has bills.
+// merged into another one of the same name, sex and birth date counts as the same person, if all three are known: an old
+// program's date without month or day, or before 1900, is unknown. A merged record is deleted or has no bill left; twins
+// may have one name, but each has bills.
 const movedSession = `(s.patient_id IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM labReportRelation l LEFT JOIN userDetails n ON n.id = l.userDetailsId_id
     LEFT JOIN userDetails b ON b.id = s.patient_id
   WHERE l.id = s.lab_report_id AND l.labId_id = s.lab_id AND (l.userDetailsId_id = s.patient_id
-    OR n.fullName = b.fullName AND n.gender = b.gender AND n.dateOfBirth <=> b.dateOfBirth AND (b.isDeleted <> 0
+    OR n.fullName = b.fullName AND b.fullName <> '' AND n.gender = b.gender AND b.gender <> ''
+    AND n.dateOfBirth = b.dateOfBirth AND YEAR(b.dateOfBirth) >= 1900 AND MONTH(b.dateOfBirth) > 0
+    AND DAYOFMONTH(b.dateOfBirth) > 0 AND (b.isDeleted <> 0
       OR NOT EXISTS (SELECT 1 FROM billing o WHERE o.userDetailsId_id = b.id AND o.labId_id = s.lab_id)))))`
 
 // confirmedSince selects when values of the report were last confirmed after the start of a session (alias s).

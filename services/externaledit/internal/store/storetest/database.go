@@ -157,6 +157,12 @@ func (d *Database) AddPatient(lab, id int64, name string) {
 	d.exec("INSERT INTO userDetails (id, labId_id, fullName, gender, dateOfBirth) VALUES (?, ?, ?, 'F', '2026-11-20')", id, lab, name)
 }
 
+// SetPatient sets one column of all patients; nil means NULL.
+func (d *Database) SetPatient(column string, value any) {
+	d.t.Helper()
+	d.exec("UPDATE userDetails SET "+column+" = ?", value)
+}
+
 // MergePatient gives all bills and reports of a patient to another one.
 func (d *Database) MergePatient(id, into int64) {
 	d.t.Helper()

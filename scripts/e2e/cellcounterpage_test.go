@@ -278,6 +278,34 @@ func TestCellCounterPageAsksBeforeItReplacesACount(t *testing.T) {
 	stored(2)
 }
 
+// The sample is drawn again while its smear is counted. The count must not become one of the new sample without the
+// user's agreement.
+func TestCellCounterPageAsksForWhichSampleACountIs(t *testing.T) {
+	p, report := counterPage(t, 77014)
+	p.Press("n", "n", "l")
+	execSQL(t, "UPDATE labReportRelation SET sampleId = 'E2E-77014-B' WHERE id = ?", report)
+	asks := `document.getElementById("ask")?.open && document.getElementById("question").textContent.includes("has sample E2E-77014-B now")`
+	stored := func() string {
+		return call(t, labSession, "GET", fmt.Sprintf("%s77014/counts/%d", mappingsPath, report), "").body
+	}
+	p.Press(kb.Enter)
+	p.Await("a question", asks)
+	p.Press(kb.Enter) // keeps the count
+	p.says("count the present sample")
+	p.Clean() // the refusal is an error in the console
+	if got := stored(); !strings.Contains(got, `"observers":[]`) {
+		t.Errorf("stored: %s, want no count", got)
+	}
+	p.Press(kb.Enter)
+	p.Await("a question", asks)
+	p.Do(chromedp.Click(chromedp.CSS("#yes")))
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+	p.Clean()
+	if got := stored(); !strings.Contains(got, `"version":1`) || !strings.Contains(got, `"other_sample":false`) {
+		t.Errorf("stored: %s, want a count of the present sample", got)
+	}
+}
+
 // holdTheNextRead delays the next request for stored counts until go is called in the page.
 const holdTheNextRead = `(() => {
 	const real = window.fetch;

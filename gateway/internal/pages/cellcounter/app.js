@@ -5,6 +5,7 @@ import { ask } from "../assets/ask.js";
 import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
 import { disown, find, forget, isOwn, keep, own } from "./keep.js";
 import { keyOf } from "./keys.js";
+import { save } from "./save.js";
 import { beep } from "./sound.js";
 import { agreementRow, keypad, shareRow } from "./view.js";
 import { waitingSmears } from "./waiting.js";
@@ -14,8 +15,8 @@ const base = "/api-v3/cell-counter-mappings/";
 
 // Page of the cell counter: it counts key presses per cell type, shows the differential, and saves the count of each observer.
 let counter = null;
-// {test, report, observer, typed, login} of the count: report is 0 until the user enters one, typed is the text that named it, login is the
-// counting user.
+// {test, report, observer, typed, login, sample} of the count: report is 0 until the user enters one, typed is the text that named it, login
+// is the counting user, sample the report's sample when the keys were loaded, undefined until it is known.
 let subject = null;
 let resolved = { typed: "", report: 0 }; // the report of the last typed number, so that each number is looked up once
 let testTyped = false; // whether the user, not the report, chose the test in the field
@@ -134,6 +135,7 @@ function begin(requested, view, list) {
 function restore(kept) {
   const lost = counter.restore(kept.count);
   subject.observer = kept.subject.observer;
+  subject.sample = kept.subject.sample ?? ""; // the present one may be another
   $("observer").value = subject.observer;
   say("Stored in this browser since " + moment(kept.at) + ": " + counted() + " cells of observer " + subject.observer + "." +
     (lost ? " " + lost + " cells no longer have a key and are left out." : " Count on, or start again."),
@@ -360,7 +362,7 @@ async function finish() {
   }
   if (!isOwn(subject)) return leave();
   if (!(await isCounters()) || !subject.report && !(await named())) return;
-  const { test, observer, report } = subject;
+  const { test, observer, report, sample } = subject;
   finished = true;
   draw();
   if (!report) {
@@ -371,7 +373,11 @@ async function finish() {
   busy = true;
   const counts = counter.tallies().map(({ cell_id, count, include_in_total }) => ({ cell_id, count, include_in_total }));
   try {
-    await save(test + "/counts/" + report, { observer, counts });
+    await save(base + test + "/counts/" + report, { observer, counts, sample_id: sample || undefined }, async (question, yes) => {
+      const agreed = await confirmed(question, yes);
+      busy = true;
+      return agreed;
+    });
   } catch (error) {
     busy = finished = false;
     draw();
@@ -387,24 +393,10 @@ async function finish() {
   await compare().catch((error) => say(saved + " The comparison could not be loaded: " + error.message, "warn"));
 }
 
-// save stores the count. A stored count is replaced only after the user has seen its owner and agreed.
-async function save(path, count) {
-  try {
-    await request(path, count, { method: "PUT" });
-  } catch (error) {
-    const stored = error.response?.data;
-    if (!stored?.version || !(await confirmed(`${stored.total} cells of observer ${stored.observer} by ${stored.counted_by_name || "someone"}, ` +
-      `${moment(stored.counted_at * 1000)}, are stored for this report. Replace them with your ${counted()}?`, "Replace"))) {
-      throw error;
-    }
-    busy = true;
-    await request(path, { ...count, if_version: stored.version }, { method: "PUT" });
-  }
-}
-
 // empty starts a new count with the same keys.
 function empty() {
   counter.clear();
+  subject.sample = undefined; // compare reads the present one
   finished = false;
   draw();
 }
@@ -413,6 +405,7 @@ async function startAgain() {
   if (!busy && await confirmed(counted() + " cells are counted and not saved. Discard them and start again?", "Start again")) {
     empty();
     say("New count started.");
+    await compare().catch(() => {});
   }
 }
 
@@ -451,6 +444,7 @@ async function compare() {
   const { test, report } = subject;
   const body = await request(test + "/counts/" + report);
   if (subject?.test !== test || subject.report !== report) return; // the user loaded another report meanwhile
+  subject.sample ??= body.sample_id;
   $("agreements").replaceChildren(...body.comparison.map((a) => agreementRow(a, cells)));
   $("comparison").hidden = body.comparison.length === 0;
   const other = body.observers.filter((o) => o.other_sample).map((o) => o.observer);

@@ -1,5 +1,5 @@
 // Storage of unsaved counts in the browser, so that a reload, a closed tab or a network failure does not lose a count. It stores
-// only test and report numbers and counts, no patient data. A count belongs to the login that counted it, and to one tab.
+// only test, report and sample numbers and counts, no patient data. A count belongs to the login that counted it, and to one tab.
 
 const prefix = "cell-counter:";
 const storageKey = (subject) => prefix + [subject.test, subject.report, subject.observer, subject.login.key].join(":");
@@ -14,7 +14,7 @@ function attempt(access, otherwise) {
   }
 }
 
-// keep stores the count of a subject ({test, report, observer, login}) and replaces the previous one. It removes an empty count.
+// keep stores the count of a subject ({test, report, observer, login, sample}) and replaces the previous one. It removes an empty count.
 export function keep(subject, count) {
   if (count.history.length === 0) forget(subject);
   else attempt(() => localStorage.setItem(storageKey(subject), JSON.stringify({ subject, count, at: Date.now() })));

@@ -36,7 +36,7 @@ func known(x float64) *float64 {
 }
 
 func compared(c observe.Comparison) *cellcounterv1.GetCountsResponse {
-	out := &cellcounterv1.GetCountsResponse{Warnings: warningsOf(c.Warnings)}
+	out := &cellcounterv1.GetCountsResponse{SampleId: c.Report.SampleID, Warnings: warningsOf(c.Warnings)}
 	for _, count := range c.Counts {
 		o := &cellcounterv1.ObserverCount{
 			Observer: clamp(count.Observer), CountedByName: count.CountedBy.Name, CountedAt: count.CountedAt,

@@ -79,7 +79,7 @@ func (s *Server) SaveCount(
 	}
 	c, err := s.d.Counter.Save(ctx, access, observe.Saving{
 		ReportID: in.GetLabReportId(), TestID: in.GetTestId(), Observer: int(in.GetObserver()),
-		Given: givenOf(in.GetCounts()), By: p.Actor(), IfVersion: in.GetIfVersion(),
+		Given: givenOf(in.GetCounts()), By: p.Actor(), IfVersion: in.GetIfVersion(), SampleID: in.GetSampleId(),
 	})
 	if err != nil {
 		return nil, err

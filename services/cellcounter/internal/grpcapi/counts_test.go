@@ -2,6 +2,7 @@ package grpcapi_test
 
 import (
 	"database/sql"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -134,6 +135,47 @@ func TestStoredCountsProveSomething(t *testing.T) {
 		storetest.Exec(t, db, "UPDATE labReportRelation SET "+column+" = 1 WHERE id = 7001")
 		refused("a closed report", save(reader, 55, 1, tally(1, 70)), reason)
 		storetest.Exec(t, db, "UPDATE labReportRelation SET "+column+" = 0 WHERE id = 7001")
+	}
+}
+
+// The sample of the report is drawn again while its smear is counted. The count must not be saved as one of the new
+// sample.
+func TestACountIsOfTheSampleThatWasCounted(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	s := over(db, "global")
+	draw := func(sample string) { storetest.Exec(t, db, "UPDATE labReportRelation SET sampleId = ?", sample) }
+	present := func() string {
+		out, err := s.GetCounts(as(t, user), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(out.GetSampleId(), " ", len(out.GetObservers()))
+	}
+	save := func(sample *string) string {
+		out, err := s.SaveCount(as(t, user), &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
+			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 100}}, SampleId: sample})
+		if e, ok := apperr.From(err); ok {
+			return e.Reason
+		}
+		return out.GetSampleId()
+	}
+	draw("S-1")
+	if got := present(); got != "S-1 0" {
+		t.Errorf("the sample before the count is %q, want S-1 and no count", got)
+	}
+	draw("S-2")
+	if got := save(ptr("S-1")); got != "SAMPLE_CHANGED" || present() != "S-2 0" {
+		t.Errorf("the smear of S-1 is saved: %s, stored %q; want SAMPLE_CHANGED and no count", got, present())
+	}
+	for name, sample := range map[string]*string{"the present sample": ptr("S-2"), "no sample": nil, "an empty one": ptr("")} {
+		if got := save(sample); got != "S-2" {
+			t.Errorf("%s: %s, want a count of S-2", name, got)
+		}
+	}
+	draw("")
+	if got := save(ptr("S-2")); got != "" {
+		t.Errorf("the number was removed: %s, want no error", got)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestADeathKeepsACountWithItsLog(t *testing.T) {
 		return dsn
 	}
 	expect := func(c crashdb.Crash, when string, want string, wantEntries int) {
-		stored, err := mysql.New(db).Counts(t.Context(), lab, storetest.Report, storetest.OwnTest)
+		_, stored, err := mysql.New(db).Counts(t.Context(), lab, storetest.Report, storetest.OwnTest)
 		if err != nil {
 			t.Fatal(err)
 		}

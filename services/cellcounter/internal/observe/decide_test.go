@@ -83,6 +83,10 @@ func TestACountIsDecidedOnTheFacts(t *testing.T) {
 		"an unknown cell":             {facts(), saving(1, asha, 99, 100), "INVALID_ARGUMENT", ""},
 		"another test's report":       {closed(func(r *observe.Report) { r.TestID = 56 }), saving(1, asha, 1, 100), "INVALID_ARGUMENT", ""},
 		"a signed report":             {closed(func(r *observe.Report) { r.Signed = true }), saving(1, asha, 1, 100), "REPORT_SIGNED", ""},
+		"another sample by now":       {closed(sample("S-2")), of("S-1", saving(1, asha, 1, 100)), "SAMPLE_CHANGED", ""},
+		"the sample as it was":        {closed(sample("S-2")), of("S-2", saving(1, asha, 1, 100)), first, "1.1:100"},
+		"a sample numbered later":     {closed(sample("S-2")), saving(1, asha, 1, 100), first, "1.1:100"},
+		"a sample without its number": {facts(), of("S-1", saving(1, asha, 1, 100)), first, "1.1:100"},
 		"a dismissed report":          {closed(func(r *observe.Report) { r.Dismissed = true }), saving(1, asha, 1, 100), "REPORT_DISMISSED", ""},
 	} {
 		d, err := observe.Decide(c.facts, c.saves, now)
@@ -98,6 +102,15 @@ func TestACountIsDecidedOnTheFacts(t *testing.T) {
 			t.Errorf("%s: %s with counts %q, want %s with %q", name, got, counts(d.Counts), c.want, c.all)
 		}
 	}
+}
+
+// sample returns an edit that gives the report a sample.
+func sample(id string) func(*observe.Report) { return func(r *observe.Report) { r.SampleID = id } }
+
+// of returns a request that names the counted sample.
+func of(sample string, s observe.Saving) observe.Saving {
+	s.SampleID = sample
+	return s
 }
 
 // previousSample returns c as a count that was made before another sample was taken.

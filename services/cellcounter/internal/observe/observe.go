@@ -21,7 +21,8 @@ type Saving struct {
 	Observer         int // from 1
 	Given            []Given
 	By               authn.Actor
-	IfVersion        int64 // version of the stored count that the caller saw; 0 if there was none
+	IfVersion        int64  // version of the stored count that the caller saw; 0 if there was none
+	SampleID         string // sample that was counted; empty: the present sample of the report
 }
 
 // Count is the count of one observer.
@@ -45,8 +46,8 @@ type Access struct {
 
 // Store reads and changes counts. Methods return ErrNoReport for a report outside the access.
 type Store interface {
-	// Counts returns the counts of a report, ordered by observer.
-	Counts(ctx context.Context, a Access, reportID, testID int64) ([]Count, error)
+	// Counts returns a report and its counts, ordered by observer.
+	Counts(ctx context.Context, a Access, reportID, testID int64) (Report, []Count, error)
 	// ChangeCounts locks the report, loads the facts, calls decide and applies the decision, all or nothing. decide may be
 	// called more than once.
 	ChangeCounts(ctx context.Context, a Access, reportID, testID int64,
@@ -67,6 +68,7 @@ type Decision struct {
 	Put    *Count             // count to store, which replaces the observer's earlier one; nil if nothing changes
 	Log    *activitylog.Entry // log entry about a replaced count; nil if there is none
 	Counts []Count            // all counts of the report after the change, ordered by observer
+	Report Report
 	// Warnings are about accepted tallies.
 	Warnings []apperr.Field
 }
@@ -82,6 +84,7 @@ func New(store Store, c clock.Clock) *Counter { return &Counter{store, c} }
 
 // Comparison holds the counts of a report and, if there are two, their agreement.
 type Comparison struct {
+	Report     Report
 	Counts     []Count
 	Agreements []counting.Agreement // empty if there is only one observer
 	Warnings   []apperr.Field       // warnings about the saved count
@@ -89,8 +92,8 @@ type Comparison struct {
 
 // Save stores an observer's count and returns all counts of the report. An earlier count of the observer is replaced if
 // the caller saw its version; the activity log then records it. Errors: NotFound; Invalid for a count that does not fit
-// the report's test; Conflict for a signed or dismissed report, if the other count is by the same person, or if the
-// stored count has another version.
+// the report's test; Conflict for a signed or dismissed report, if the report has another sample than the counted one,
+// if the other count is by the same person, or if the stored count has another version.
 func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, error) {
 	if s.Observer < 1 || s.Observer > Observers {
 		return Comparison{}, apperr.InvalidField("observer", fmt.Sprintf("observer must be from 1 to %d", Observers))
@@ -104,7 +107,7 @@ func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, err
 	if err != nil {
 		return Comparison{}, err
 	}
-	result := compare(d.Counts)
+	result := compare(d.Report, d.Counts)
 	result.Warnings = d.Warnings
 	return result, nil
 }
@@ -112,14 +115,14 @@ func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, err
 // Decide returns the decision to save a count. Equal tallies by the same person change nothing, so that a request may
 // be repeated. A different count replaces the observer's previous one, if the caller saw that one, and is logged.
 func Decide(f Facts, s Saving, now time.Time) (Decision, error) {
-	if err := f.Report.admits(s.TestID); err != nil {
+	if err := f.Report.admits(s.TestID, s.SampleID); err != nil {
 		return Decision{}, err
 	}
 	if err := checkCells(s.Given, f.Cells); err != nil {
 		return Decision{}, err
 	}
 	count := Count{Observer: s.Observer, CountedBy: s.By, CountedAt: now.Unix(), Version: 1}
-	var d Decision
+	d := Decision{Report: f.Report}
 	count.Tallies, d.Warnings = Tallies(s.Given, f.Cells)
 	previous, err := count.previous(f.Counts)
 	switch {
@@ -188,15 +191,15 @@ func DocumentsOf(tallies []counting.Tally) []Document {
 
 // Load returns the counts of a report and their agreement. It returns NotFound if the caller may not see the report.
 func (c *Counter) Load(ctx context.Context, a Access, reportID, testID int64) (Comparison, error) {
-	counts, err := c.store.Counts(ctx, a, reportID, testID)
+	report, counts, err := c.store.Counts(ctx, a, reportID, testID)
 	if err != nil {
 		return Comparison{}, err
 	}
-	return compare(counts), nil
+	return compare(report, counts), nil
 }
 
-func compare(counts []Count) Comparison {
-	result := Comparison{Counts: counts}
+func compare(r Report, counts []Count) Comparison {
+	result := Comparison{Report: r, Counts: counts}
 	if len(counts) == Observers && !counts[0].OtherSample && !counts[1].OtherSample {
 		result.Agreements = counting.Compare(counts[0].Tallies, counts[1].Tallies)
 	}

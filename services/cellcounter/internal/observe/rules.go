@@ -27,6 +27,8 @@ var (
 		"The report is signed, so its counts cannot be changed; remove the signature first")
 	ErrDismissed = apperr.New(apperr.Conflict, "REPORT_DISMISSED",
 		"The report is dismissed, so its counts cannot be changed")
+	ErrSampleChanged = apperr.New(apperr.Conflict, "SAMPLE_CHANGED",
+		"The report has another sample by now than the one that was counted, so the count is not saved; count the present sample")
 	ErrSameObserver = apperr.New(apperr.Conflict, "SAME_OBSERVER",
 		"The other count of this report is yours: the second observer must be another person; save as the first, "+
 			"or have someone else count")
@@ -56,11 +58,13 @@ func (c Count) errOther() error {
 // Report holds the fields of a report that determine whether its counts may change.
 type Report struct {
 	ID, BillID, TestID int64
+	SampleID           string // empty if the sample has no number yet
 	Signed, Dismissed  bool
 }
 
-// admits returns an error if the report is closed or belongs to another test.
-func (r Report) admits(testID int64) error {
+// admits returns an error if the report is closed, belongs to another test, or no longer has the counted sample. An
+// empty number of either sample fits any.
+func (r Report) admits(testID int64, counted string) error {
 	switch {
 	case r.TestID != testID:
 		return errOtherTest
@@ -68,6 +72,8 @@ func (r Report) admits(testID int64) error {
 		return ErrSigned
 	case r.Dismissed:
 		return ErrDismissed
+	case counted != "" && r.SampleID != "" && counted != r.SampleID:
+		return ErrSampleChanged
 	}
 	return nil
 }

@@ -2093,7 +2093,10 @@ type SaveCountRequest struct {
 	Observer int32        `protobuf:"varint,3,opt,name=observer,proto3" json:"observer,omitempty"`
 	Counts   []*CellTally `protobuf:"bytes,4,rep,name=counts,proto3" json:"counts,omitempty"`
 	// The version of the stored count that is replaced; 0 or absent for a first count.
-	IfVersion     *int64 `protobuf:"varint,5,opt,name=if_version,json=ifVersion,proto3,oneof" json:"if_version,omitempty"`
+	IfVersion *int64 `protobuf:"varint,5,opt,name=if_version,json=ifVersion,proto3,oneof" json:"if_version,omitempty"`
+	// The sample that was counted, as GET returned it before the count. 409 if the report has another sample by now; absent or empty:
+	// the report's present sample.
+	SampleId      *string `protobuf:"bytes,6,opt,name=sample_id,json=sampleId,proto3,oneof" json:"sample_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2163,13 +2166,22 @@ func (x *SaveCountRequest) GetIfVersion() int64 {
 	return 0
 }
 
+func (x *SaveCountRequest) GetSampleId() string {
+	if x != nil && x.SampleId != nil {
+		return *x.SampleId
+	}
+	return ""
+}
+
 type GetCountsResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Observers []*ObserverCount       `protobuf:"bytes,1,rep,name=observers,proto3" json:"observers,omitempty"`
 	// For each cell, once there are two observers of the report's present sample.
 	Comparison []*CellAgreement `protobuf:"bytes,2,rep,name=comparison,proto3" json:"comparison,omitempty"`
 	// About the counts of this request.
-	Warnings      []*Warning `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []*Warning `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// The report's present sample; empty without a number.
+	SampleId      string `protobuf:"bytes,4,opt,name=sample_id,json=sampleId,proto3" json:"sample_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2223,6 +2235,13 @@ func (x *GetCountsResponse) GetWarnings() []*Warning {
 		return x.Warnings
 	}
 	return nil
+}
+
+func (x *GetCountsResponse) GetSampleId() string {
+	if x != nil {
+		return x.SampleId
+	}
+	return ""
 }
 
 type ObserverCount struct {
@@ -2582,21 +2601,25 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\t_absolute\"k\n" +
 	"\x10GetCountsRequest\x12%\n" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x120\n" +
-	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\x92\x02\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\xc9\x02\n" +
 	"\x10SaveCountRequest\x12%\n" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x120\n" +
 	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12*\n" +
 	"\bobserver\x18\x03 \x01(\x05B\x0e\x92A\b\xf2\x02\x011\xf2\x02\x012\xe0A\x02R\bobserver\x12@\n" +
 	"\x06counts\x18\x04 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x06counts\x12\"\n" +
 	"\n" +
-	"if_version\x18\x05 \x01(\x03H\x00R\tifVersion\x88\x01\x01:\x04\x88\xe7\x18\x01B\r\n" +
-	"\v_if_version\"\xd0\x01\n" +
+	"if_version\x18\x05 \x01(\x03H\x00R\tifVersion\x88\x01\x01\x12'\n" +
+	"\tsample_id\x18\x06 \x01(\tB\x05\x92A\x02x@H\x01R\bsampleId\x88\x01\x01:\x04\x88\xe7\x18\x01B\r\n" +
+	"\v_if_versionB\f\n" +
+	"\n" +
+	"_sample_id\"\xed\x01\n" +
 	"\x11GetCountsResponse\x12?\n" +
 	"\tobservers\x18\x01 \x03(\v2!.lab.cellcounter.v1.ObserverCountR\tobservers\x12A\n" +
 	"\n" +
 	"comparison\x18\x02 \x03(\v2!.lab.cellcounter.v1.CellAgreementR\n" +
 	"comparison\x127\n" +
-	"\bwarnings\x18\x03 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarnings\"\xe6\x01\n" +
+	"\bwarnings\x18\x03 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarnings\x12\x1b\n" +
+	"\tsample_id\x18\x04 \x01(\tR\bsampleId\"\xe6\x01\n" +
 	"\rObserverCount\x12\x1a\n" +
 	"\bobserver\x18\x01 \x01(\x05R\bobserver\x125\n" +
 	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\x12&\n" +

@@ -13,13 +13,16 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Counts returns the counts of a report, ordered by observer.
-func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
+// Counts returns a report and its counts, ordered by observer.
+func (s *Store) Counts(
+	ctx context.Context, a observe.Access, reportID, testID int64,
+) (observe.Report, []observe.Count, error) {
 	report, err := readReport(ctx, s.db, a, reportID, "")
 	if err != nil {
-		return nil, err
+		return report, nil, err
 	}
-	return readCounts(ctx, s.db, a, report.ID, testID)
+	counts, err := readCounts(ctx, s.db, a, report.ID, testID)
+	return report, counts, err
 }
 
 // ChangeCounts locks the report's row from loading the facts to the commit.
@@ -87,7 +90,7 @@ type querier interface {
 }
 
 // The bill is read in a nested query, so that FOR UPDATE does not lock it.
-const reportStatement = "SELECT r.id, r.billId_id, r.reportID_id, r.isSigned, r.dismissed FROM labReportRelation r" +
+const reportStatement = "SELECT r.id, r.billId_id, r.reportID_id, " + sampleOfReport + ", r.isSigned, r.dismissed FROM labReportRelation r" +
 	" WHERE r.id = ? AND r.labId_id = ? AND (NOT ? OR ? = (SELECT b.docId_id FROM billing b WHERE b.id = r.billId_id" +
 	" AND b.labId_id = r.labId_id))"
 
@@ -96,7 +99,7 @@ func readReport(
 ) (observe.Report, error) {
 	var r observe.Report
 	err := q.QueryRowContext(ctx, reportStatement+suffix, reportID, a.Lab.LabID(), a.OwnBills, a.DoctorID).
-		Scan(&r.ID, &r.BillID, &r.TestID, &r.Signed, &r.Dismissed)
+		Scan(&r.ID, &r.BillID, &r.TestID, &r.SampleID, &r.Signed, &r.Dismissed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, observe.ErrNoReport
 	}

@@ -58,7 +58,7 @@ func TestCountsAreReplaced(t *testing.T) {
 		func(observe.Facts) (observe.Decision, error) { return observe.Decision{Put: &first}, broken }); !errors.Is(err, broken) {
 		t.Errorf("the decision fails: %v, want its error", err)
 	}
-	got, err := f.Counts(t.Context(), lab, storetest.Report, ownTest)
+	_, got, err := f.Counts(t.Context(), lab, storetest.Report, ownTest)
 	if diff := cmp.Diff([]observe.Count{second}, got); err != nil || diff != "" {
 		t.Errorf("stored counts: %v (-want +got): %s", err, diff)
 	}
@@ -77,7 +77,7 @@ func TestCountsOfTwoSamplesAreNotCompared(t *testing.T) {
 	relabel("sampleId", "")
 	expect := func(when string, want ...bool) {
 		t.Helper()
-		counts, err := f.Counts(t.Context(), lab, storetest.Report, ownTest)
+		_, counts, err := f.Counts(t.Context(), lab, storetest.Report, ownTest)
 		if err != nil || len(counts) != len(want) {
 			t.Fatalf("%s: %d counts, %v; want %d", when, len(counts), err, len(want))
 		}
@@ -121,7 +121,7 @@ func TestReportsOfOthersAreUnknown(t *testing.T) {
 		if err := f.put(other, count); !errors.Is(err, observe.ErrNoReport) {
 			t.Errorf("%s saves: %v, want ErrNoReport", name, err)
 		}
-		if _, err := f.Counts(t.Context(), other, storetest.Report, ownTest); !errors.Is(err, observe.ErrNoReport) {
+		if _, _, err := f.Counts(t.Context(), other, storetest.Report, ownTest); !errors.Is(err, observe.ErrNoReport) {
 			t.Errorf("%s reads: %v, want ErrNoReport", name, err)
 		}
 	}

@@ -20,8 +20,8 @@ type Records interface {
 	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
 }
 
-// Orders stores orders to request a rerun. An order is durable once Order returns nil. Another order for a report has
-// no effect while the first one waits.
+// Orders stores orders to request a rerun. An order is durable once Order returns nil. While an order for the report
+// waits, the indices of another one are added to it.
 type Orders interface {
 	Order(ctx context.Context, scope authn.LabScope, reportID int64, indices []int) error
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -29,7 +31,9 @@ const (
 
 // Outbox stores messages durably.
 type Outbox interface {
-	Send(ctx context.Context, e outbox.Event) error
+	// Replace stores the message that combine returns in place of the one that waits with this dedupe key. combine gets
+	// the payload of the waiting message, nil without one. Without a message, the waiting one stays.
+	Replace(ctx context.Context, dedupeKey string, combine func(waiting []byte) (*outbox.Event, error)) error
 }
 
 // Orders stores orders for automatic reruns. BaseURL is WEBHOOK_URL.
@@ -40,26 +44,57 @@ type Orders struct {
 
 var _ autorerun.Orders = (*Orders)(nil)
 
-// Order stores the order, unless one for the report waits already.
+// Order stores the order. If one for the report waits, it is replaced by one of all indices, unless it has them all. It
+// keeps its id then, so that the task queue recognizes a repetition.
 func (o Orders) Order(ctx context.Context, scope authn.LabScope, reportID int64, indices []int) error {
+	key := "auto:" + strconv.FormatInt(reportID, 10)
+	return o.Outbox.Replace(ctx, key, func(waiting []byte) (*outbox.Event, error) {
+		earlier, err := orderedBy(waiting)
+		if err != nil {
+			return nil, err
+		}
+		all := distinct.Of(slices.Sorted(slices.Values(slices.Concat(earlier, indices))))
+		if waiting != nil && len(all) == len(earlier) {
+			return nil, nil
+		}
+		e, err := o.event(scope, reportID, all)
+		e.DedupeKey = key
+		return &e, err
+	})
+}
+
+func (o Orders) event(scope authn.LabScope, reportID int64, indices []int) (outbox.Event, error) {
 	data, err := o.webhook(scope, reportID, indices)
 	if err != nil {
-		return err
+		return outbox.Event{}, err
 	}
-	payload, err := proto.Marshal(&taskqueuev1.EnqueueRequest{
+	return event(strconv.FormatInt(reportID, 10), kindEnqueue, &taskqueuev1.EnqueueRequest{
 		LabId: proto.Int64(scope.LabID()),
 		Tasks: []*taskqueuev1.Task{{
 			Task: taskWebhook, TaskType: webhookPost, Data: &typev1.RawJSON{Json: data},
 			LogTag: proto.String("auto_rerun"), Retry: proto.Int32(webhookRetries),
 		}},
 	})
-	if err != nil {
-		return fmt.Errorf("encode order: %w", err)
+}
+
+// orderedBy returns the indices of a waiting order; none without one.
+func orderedBy(payload []byte) (indices []int, err error) {
+	var in taskqueuev1.EnqueueRequest
+	if err := proto.Unmarshal(payload, &in); err != nil || len(in.GetTasks()) == 0 {
+		return nil, err
 	}
-	id := strconv.FormatInt(reportID, 10)
-	return o.Outbox.Send(ctx, outbox.Event{
-		Aggregate: reportAggregate(id), Kind: kindEnqueue, Payload: payload, DedupeKey: "auto:" + id,
-	})
+	var data struct {
+		Args struct {
+			Requested string `json:"requested_parameters"`
+		} `json:"args"`
+	}
+	if err := json.Unmarshal(in.GetTasks()[0].GetData().GetJson(), &data); err != nil {
+		return nil, fmt.Errorf("read waiting order: %w", err)
+	}
+	if err := json.Unmarshal([]byte(data.Args.Requested), &indices); err != nil {
+		return nil, fmt.Errorf("read waiting order: %w", err)
+	}
+	return indices, nil
 }
 
 // webhook returns the data of the task: a POST of the request to this service.

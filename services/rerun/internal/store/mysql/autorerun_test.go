@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -328,5 +330,40 @@ func TestTheOrderPostsTheDocumentedBodyOnce(t *testing.T) {
 	if in.GetLabId() != 12 || task.GetTask() != 4 || task.GetTaskType() != 2 || string(task.GetData().GetJson()) != data {
 		t.Fatalf("lab %d, task %d/%d\n%s\nwant\n%s", in.GetLabId(), task.GetTask(), task.GetTaskType(),
 			task.GetData().GetJson(), data)
+	}
+}
+
+// Two analysers send their values while the order of the first one waits. Both values must be measured again, and a
+// repeated message must not replace the order, because its delivery may have begun.
+func TestAWaitingOrderIsExtended(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	f.allow(3, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	waiting := func() (id int64, order string) {
+		var payload []byte
+		if err := f.db.QueryRowContext(t.Context(), "SELECT id, payload FROM outbox_rerun").Scan(&id, &payload); err != nil || f.orders() != 1 {
+			t.Fatalf("%d orders, error %v; want one", f.orders(), err)
+		}
+		var in taskqueuev1.EnqueueRequest
+		if err := proto.Unmarshal(payload, &in); err != nil {
+			t.Fatal(err)
+		}
+		return id, string(in.GetTasks()[0].GetData().GetJson())
+	}
+	evaluate := func(index int) {
+		if got, err := f.evaluate(storetest.Report, autorerun.Reading{Index: index, Value: "1"}); err != nil || !slices.Equal(got, []int{index}) {
+			t.Fatalf("index %d: %v, error %v; want it ordered", index, got, err)
+		}
+	}
+	evaluate(3)
+	evaluate(1)
+	id, order := waiting()
+	if !strings.Contains(order, `"requested_parameters":"[1, 3]"`) {
+		t.Errorf("the order is %s, want the indices 1 and 3", order)
+	}
+	evaluate(3)
+	if again, _ := waiting(); again != id {
+		t.Errorf("a repeated message replaced order %d by %d, want no change", id, again)
 	}
 }

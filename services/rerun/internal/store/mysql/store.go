@@ -108,13 +108,31 @@ func wrap(operation string, err error) error {
 	}
 }
 
-// Send stores a message, unless one with the same DedupeKey waits already.
-func (s *Store) Send(ctx context.Context, e outbox.Event) error {
+// Replace stores the message that combine returns in place of the one that waits with this dedupe key. combine gets the
+// payload of the waiting message, nil without one, and may be called again; without a message, the waiting one stays.
+// A message that is being delivered may be delivered beside its replacement.
+func (s *Store) Replace(
+	ctx context.Context, dedupeKey string, combine func(waiting []byte) (*outbox.Event, error),
+) error {
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		_, err := s.outbox.Insert(ctx, tx, s.clock.Now(), e)
+		var id int64
+		var waiting []byte
+		query := "SELECT id, payload FROM " + s.outbox.Name() + " WHERE dedupe_key = ? FOR UPDATE"
+		err := tx.QueryRowContext(ctx, query, dedupeKey).Scan(&id, &waiting)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		e, err := combine(waiting)
+		if err != nil || e == nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.outbox.Name()+" WHERE id = ?", id); err != nil {
+			return err
+		}
+		_, err = s.outbox.Insert(ctx, tx, s.clock.Now(), *e)
 		return err
 	})
-	return wrap("send", err)
+	return wrap("replace message", err)
 }
 
 // LegacyIndexes returns the indexes on the platform's tables that the service needs.

@@ -13,9 +13,9 @@ import (
 )
 
 // movedSession is true for a session (alias s) whose report belongs to another person than when it began. A record
-// merged into another one of the same name, sex and birth date counts as the same person, if all three are known: an old
-// program's date without month or day, or before 1900, is unknown. A merged record is deleted or has no bill left; twins
-// may have one name, but each has bills.
+// merged into another one of the same name, sex and birth date counts as the same person, if all three are known: an
+// old program's date without month or day, or before 1900, is unknown. A merged record is deleted or has no bill left;
+// twins may have one name, but each has bills.
 const movedSession = `(s.patient_id IS NOT NULL AND NOT EXISTS (
   SELECT 1 FROM labReportRelation l LEFT JOIN userDetails n ON n.id = l.userDetailsId_id
     LEFT JOIN userDetails b ON b.id = s.patient_id

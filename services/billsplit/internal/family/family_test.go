@@ -234,13 +234,16 @@ func TestAReportOfAllResultsIsNotRestoredOverADismissedReport(t *testing.T) {
 func TestAReportOfAllResultsIsNotRestoredOverARemovedResult(t *testing.T) {
 	t.Parallel()
 	for change, restored := range map[string]bool{
-		"DELETE FROM reportValues WHERE labReportId_id = 7101":                                false,
-		"DELETE FROM reportValues WHERE labReportId_id = 7103":                                false,
-		"UPDATE labReportRelation SET billId_id = 9002 WHERE id = 7101":                       false,
-		"UPDATE labReportRelation SET userDetailsId_id = 502 WHERE id = 7103":                 false,
-		"UPDATE labReportRelation SET comments = 'repeated' WHERE id = 7101":                  true,
-		"DELETE FROM reportValues WHERE labReportId_id = 7201":                                true, // of another bill
-		"UPDATE bill_split_audit SET before_values = JSON_REMOVE(before_values, '$.results')": true, // of an earlier version
+		"DELETE FROM reportValues WHERE labReportId_id = 7101":                false,
+		"DELETE FROM reportValues WHERE labReportId_id = 7103":                false,
+		"UPDATE labReportRelation SET billId_id = 9002 WHERE id = 7101":       false,
+		"UPDATE labReportRelation SET userDetailsId_id = 502 WHERE id = 7103": false,
+		// the database is behind, or its zone is west of UTC
+		"UPDATE reportValues SET value = '300', updated_at = '2026-03-30' WHERE labReportId_id = 7101": false,
+		"UPDATE labReportRelation SET dismissed = 1, updatedOn = '2026-03-30' WHERE id = 7101":         false,
+		"UPDATE labReportRelation SET comments = 'repeated' WHERE id = 7101":                           true,
+		"DELETE FROM reportValues WHERE labReportId_id = 7201":                                         true, // of another bill
+		"UPDATE bill_split_audit SET before_values = JSON_REMOVE(before_values, '$.results')":          true, // of an earlier version
 	} {
 		b := storetest.Open(t, worked())
 		cases := storetest.NewCases(t, b.Store)

@@ -28,8 +28,8 @@ type Facts struct {
 	Around       bill.Surroundings // surroundings of the bill and of the tests that would move
 	SmartReports []int64           // ids of active attachments that a split makes outdated
 
-	// Results is a digest of the bill's results, which shows later whether one was removed. It is set in an execution,
-	// if there are SmartReports.
+	// Results is a digest of the bill's results, which shows later whether one was changed or removed. It is set in an
+	// execution, if there are SmartReports.
 	Results string
 	// NextNumber is the laboratory's next bill number, which no other transaction can take. OrderNumbers are those of
 	// the bill's family. Both are set in an execution only.

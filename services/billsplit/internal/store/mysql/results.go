@@ -24,7 +24,8 @@ func (t *transaction) lockReports(ctx context.Context, r *family.Record) error {
 const clockSkew = time.Minute
 
 // resultsChanged reports whether a result of either bill was written or removed, or a report dismissed or given to
-// another patient, since the split. Records of earlier versions do not show removed results.
+// another patient, since the split. Records of earlier versions show only the time of writing,
+// which is wrong if the database's clock or zone is behind.
 func (t *transaction) resultsChanged(ctx context.Context, r *family.Record) (bool, error) {
 	written, err := t.resultsWritten(ctx, r)
 	if err != nil || written || r.Results == "" {
@@ -34,16 +35,19 @@ func (t *transaction) resultsChanged(ctx context.Context, r *family.Record) (boo
 	return now != r.Results, err
 }
 
-// results returns a digest of the bills' results: which rows there are, and of which patient.
+// results returns a digest of the bills' results: which rows there are, their values, of which patient,
+// and whether their report is dismissed.
 func (t *transaction) results(ctx context.Context, billIDs ...int64) (string, error) {
 	marks, args := mysqldb.In(billIDs, t.lab.LabID())
 	digest := sha256.New()
-	err := mysqldb.Each(ctx, t.tx, "SELECT v.id, r.userDetailsId_id FROM labReportRelation r JOIN reportValues v"+
+	err := mysqldb.Each(ctx, t.tx, "SELECT v.id, r.userDetailsId_id, r.dismissed, v.value FROM labReportRelation r JOIN reportValues v"+
 		" ON v.labReportId_id = r.id WHERE r.labId_id = ? AND r.billId_id IN ("+marks+") ORDER BY v.id", args,
 		func(rows *sql.Rows) error {
-			var value, patient int64
-			err := rows.Scan(&value, &patient)
-			digest.Write(fmt.Appendln(nil, value, patient))
+			var id, patient int64
+			var dismissed bool
+			var value []byte
+			err := rows.Scan(&id, &patient, &dismissed, &value)
+			digest.Write(fmt.Appendf(nil, "%d %d %t %q\n", id, patient, dismissed, value))
 			return err
 		})
 	return hex.EncodeToString(digest.Sum(nil)), mysqldb.Wrap("read results", err)

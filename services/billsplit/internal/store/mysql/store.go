@@ -65,7 +65,7 @@ func LegacyColumns(g Guards) map[string][]string {
 		"AllTests":     {"id", "labId_id", "testName"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "isSigned", "dismissed",
 			"updatedOn"},
-		"reportValues":    {"id", "labReportId_id", "updated_at"},
+		"reportValues":    {"id", "labReportId_id", "value", "updated_at"},
 		"bill_attachment": {"id", "bill_id", "category", "is_active"},
 		"labs":            {"id", "enable_bill_split", "timezone"},
 	}

@@ -151,7 +151,7 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 
 // loadMerged finds previous patients whose records were merged into the present ones. A record that no longer exists
 // counts as merged. An existing one counts as merged if its sex and birth date do not differ, and it is either deleted
-// or has no bill and the same name.
+// and has the same name or birth date, or has no bill and the same name.
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	var previous []int64
 	for i := range facts {
@@ -197,10 +197,12 @@ func (p *previousPatient) isNow(r *callout.Report) bool {
 	if p.gender != "" && now.Gender != "" && !strings.EqualFold(p.gender, now.Gender) {
 		return false
 	}
-	if p.born.Valid && !now.BirthDate.IsZero() && !p.born.Time.Equal(now.BirthDate) {
+	bornKnown := p.born.Valid && !now.BirthDate.IsZero()
+	if bornKnown && !p.born.Time.Equal(now.BirthDate) {
 		return false
 	}
-	return p.deleted || !p.billed && p.name == r.PatientName
+	sameName := p.name != "" && p.name == r.PatientName
+	return p.deleted && (bornKnown || sameName) || !p.billed && sameName
 }
 
 // loadEarlier reads the patients' earlier results within the time of the repeat policy, the newest first.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -365,5 +366,30 @@ func TestAWaitingOrderIsExtended(t *testing.T) {
 	evaluate(3)
 	if again, _ := waiting(); again != id {
 		t.Errorf("a repeated message replaced order %d by %d, want no change", id, again)
+	}
+}
+
+// Six analysers order at once, five times. The order must have all indices: the database serializes neither the reads
+// nor the inserts of rows that do not exist yet.
+func TestOrdersAtOnceAreCombined(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	orders := delivery.Orders{BaseURL: "http://gateway:8091", Outbox: f.store}
+	for range 5 {
+		storetest.Exec(t, f.db, "DELETE FROM outbox_rerun")
+		var all sync.WaitGroup
+		for index := range 6 {
+			all.Go(func() {
+				if err := orders.Order(t.Context(), storetest.Scope(t, 12), storetest.Report, []int{index}); err != nil {
+					t.Errorf("index %d: %v, want it ordered", index, err)
+				}
+			})
+		}
+		all.Wait()
+		var found bool
+		err := f.db.QueryRowContext(t.Context(), "SELECT payload LIKE '%[0, 1, 2, 3, 4, 5]%' FROM outbox_rerun").Scan(&found)
+		if err != nil || !found || f.orders() != 1 {
+			t.Fatalf("%d orders, with all indices: %t, %v; want one with all", f.orders(), found, err)
+		}
 	}
 }

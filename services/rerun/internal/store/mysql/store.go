@@ -114,7 +114,18 @@ func wrap(operation string, err error) error {
 func (s *Store) Replace(
 	ctx context.Context, dedupeKey string, combine func(waiting []byte) (*outbox.Event, error),
 ) error {
-	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+	for {
+		done, err := s.replace(ctx, dedupeKey, combine)
+		if done || err != nil { // otherwise another message with the key was stored meanwhile
+			return wrap("replace message", err)
+		}
+	}
+}
+
+func (s *Store) replace(
+	ctx context.Context, dedupeKey string, combine func(waiting []byte) (*outbox.Event, error),
+) (done bool, err error) {
+	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
 		var waiting []byte
 		query := "SELECT id, payload FROM " + s.outbox.Name() + " WHERE dedupe_key = ? FOR UPDATE"
@@ -124,15 +135,16 @@ func (s *Store) Replace(
 		}
 		e, err := combine(waiting)
 		if err != nil || e == nil {
+			done = err == nil
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+s.outbox.Name()+" WHERE id = ?", id); err != nil {
 			return err
 		}
-		_, err = s.outbox.Insert(ctx, tx, s.clock.Now(), *e)
+		done, err = s.outbox.Insert(ctx, tx, s.clock.Now(), *e)
 		return err
 	})
-	return wrap("replace message", err)
+	return done, err
 }
 
 // LegacyIndexes returns the indexes on the platform's tables that the service needs.

@@ -184,13 +184,13 @@ func restore(ctx context.Context, l Locked, in Restoration, now time.Time) (Rest
 	if err != nil {
 		return Restored{}, false, err
 	}
+	if err := s.CheckPatient(); err != nil {
+		return Restored{}, false, err
+	}
 	before := l.Report().Files
 	if before == earlier.Files() {
 		newest, err := l.Holding(ctx, before)
 		return Restored{newest, s.Warnings()}, false, err
-	}
-	if err := s.CheckPatient(); err != nil {
-		return Restored{}, false, err
 	}
 	s.Reserved++
 	again := session.Revision{SessionID: s.ID, Number: s.Reserved, Word: earlier.Word, PDF: earlier.PDF, UploadedBy: in.By,

@@ -30,6 +30,7 @@ func saved(t *testing.T) (*storetest.Database, session.Session, []session.Revisi
 	store, scope := storetest.New(t, clock.Fixed(storetest.Now)), storetest.Scope(t, 12)
 	store.AddReport(12, session.Report{ID: 7001})
 	s := storetest.Opened()
+	s.PatientID = 501
 	revisions := make([]session.Revision, 2)
 	err := mysql.Editing{Store: store.Store}.Lock(t.Context(), scope, 7001,
 		func(l editing.Locked) error { return l.Insert(t.Context(), &s) })
@@ -111,6 +112,22 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		c.change(&in)
 		if _, err := u.Restore(t.Context(), in); apperr.KindOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A report with two saves is given to another patient. Neither save may be restored, nor may the linked one be handed
+// out as unchanged.
+func TestNoSaveOfTheFormerPatientIsRestored(t *testing.T) {
+	t.Parallel()
+	store, _, revisions := saved(t)
+	store.MoveReport(7001, 502)
+	u := history.New(history.Deps{Reports: mysql.History{Store: store.Store}, Clock: clocktest.New(storetest.Now.Add(2 * time.Hour)),
+		WakeRelay: func() {}, Counters: &counters{}})
+	for name, r := range map[string]session.Revision{"an earlier save": revisions[0], "the linked save": revisions[1]} {
+		got, err := u.Restore(t.Context(), history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: r.ID})
+		if !errors.Is(err, session.ErrOtherPatient) {
+			t.Errorf("%s: %+v, %v; want ErrOtherPatient", name, got, err)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (c Compiler) Duplicates(q search.Query) Plan {
 	names := userindex.Written(q.Identity.Name)
 	birth, number := sameBirth(q), c.sameNumber(q)
 	same := slices.Concat(birth, number)
-	if len(names) == 0 || len(names) > maxWords || len(same) == 0 || !slices.Contains(q.Fields, search.FullName) {
+	if len(names) == 0 || len(same) == 0 || !slices.Contains(q.Fields, search.FullName) {
 		return p
 	}
 	all, half := alikeNames(names)

@@ -59,3 +59,27 @@ func TestWhoMayBeTheSamePersonIsFoundWithTheReason(t *testing.T) {
 		}
 	}
 }
+
+// TestALongNameHidesNoDuplicate: names of Portuguese, Arabic and South Indian families often have seven words and more.
+// The patient who is registered already must be found, otherwise the desk registers the patient again.
+func TestALongNameHidesNoDuplicate(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(
+		indextest.Row{UserID: 1, LabID: 7, FullName: "Maria Fernanda da Silva Santos de Oliveira", Contact: "9800000001", DateOfBirth: "1990-02-11"},
+		indextest.Row{UserID: 2, LabID: 7, FullName: "محمد بن عبد الرحمن بن فيصل آل سعود", DateOfBirth: "1970-05-06"},
+		indextest.Row{UserID: 3, LabID: 7, FullName: "Leela Joshi", Contact: "9800000003", DateOfBirth: "1971-06-17"},
+	)
+	for text, want := range map[string]string{
+		"Maria Fernanda da Silva Santos de Oliveira 1990-02-11":              "exact",
+		"Maria Fernanda da Silva Santos de Oliveira 9800000001":              "exact",
+		"محمد بن عبد الرحمن بن فيصل آل سعود 1970-05-06":                      "exact",
+		"Mohammed bin Abdul Rahman bin Faisal Al Saud 1970-05-06":            "sound",
+		"Joana Maria da Silva Santos de Oliveira Lima 1971-06-17 9800000003": "tolerant",
+	} {
+		hits := i.search(7, text, search.Duplicate, search.Full).Hits
+		if len(hits) != 1 || hits[0].Match.String() != want {
+			t.Errorf("%q: got %+v, want one hit of %s", text, hits, want)
+		}
+	}
+}

@@ -3,7 +3,9 @@ package ranking
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -35,7 +37,11 @@ func comparedTexts(t text, f search.Field) []string {
 func identifierPart(texts []string, f search.Field) Query {
 	parts := make([]Query, 0, 2*len(texts))
 	for _, s := range texts {
-		parts = append(parts, match(prefix(f), s))
+		begins := match(prefix(f), s)
+		if utf8.RuneCountInString(s) > userindex.MaxForm { // longer than the indexed prefixes
+			begins = compare(Begins, string(f), s)
+		}
+		parts = append(parts, begins)
 		if f.Kind() == search.Segmented && isPart(s) {
 			parts = append(parts, match(segmentsOf[f], s))
 		}

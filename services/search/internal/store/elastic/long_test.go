@@ -1,0 +1,36 @@
+package elastic_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/services/cdc/indextest"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// TestANumberThatNobodyHasFindsNobodyWhateverItsLength: the numbers of a branch begin with the same twenty characters,
+// and the index has only those of each prefix. A wrong digit behind them must not show the other patients of the
+// branch.
+func TestANumberThatNobodyHasFindsNobodyWhateverItsLength(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(
+		indextest.Row{UserID: 1, LabID: 7, FullName: "Rahul Sharma", OrderNumbers: []string{"MUMBAI-ANDHERI-2026-000123"}},
+		indextest.Row{UserID: 2, LabID: 7, FullName: "Leela Joshi", LabPatientID: "Hospital/2026/OPD/0000123"},
+	)
+	for text, want := range map[string][]int64{
+		"MUMBAI-ANDHERI-2026-000999": nil, "MUMBAI-ANDHERI-2026-000123": {1}, "mumbai-andheri-2026-0001": {1}, "mumbai-andheri-2026": {1},
+		"HOSPITAL/2026/OPD/0000999": nil, "hospital/2026/opd/0000123": {2}, "Hospital/2026/OPD/00001": {2}, "HOSPITAL/2026/OPD/0": {2},
+	} {
+		for _, key := range []search.Key{search.All, "order", "patient_id"} {
+			found := i.search(7, text, key, search.Full)
+			if key != search.All && found.Total == 0 {
+				continue // of the other field
+			}
+			if diff := cmp.Diff(want, ids(found)); diff != "" {
+				t.Errorf("%s %q (-want +got):\n%s", key, text, diff)
+			}
+		}
+	}
+}

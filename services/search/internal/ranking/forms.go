@@ -45,9 +45,27 @@ func isNoName(r rune) bool { return unicode.IsDigit(r) || r == '@' }
 func joinedWays(words []string) Query {
 	var ways []Query
 	for _, way := range userindex.Joins(words) {
-		ways = append(ways, match(userindex.Joined, strings.Join(way, " ")))
+		ways = append(ways, joinedWay(way, words))
 	}
 	return either(ways...)
+}
+
+// joinedWay returns a query for names with the words of way, a reading of words. A joined word longer than the indexed
+// forms is compared with the words of the name, because many names of four words begin alike.
+func joinedWay(way, words []string) Query {
+	var short []string
+	var all []Query
+	for _, w := range way {
+		if utf8.RuneCountInString(w) > userindex.MaxForm && !slices.Contains(words, w) {
+			all = append(all, compare(Begins, string(search.FullName), w))
+		} else {
+			short = append(short, w)
+		}
+	}
+	if len(short) > 0 {
+		all = append(all, match(userindex.Joined, strings.Join(short, " ")))
+	}
+	return every(all...)
 }
 
 // described returns the clause for names in a text that also describes the person. The description only affects the

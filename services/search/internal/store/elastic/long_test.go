@@ -34,3 +34,23 @@ func TestANumberThatNobodyHasFindsNobodyWhateverItsLength(t *testing.T) {
 		}
 	}
 }
+
+// TestWhoSoundsAlikeStandsBeforeWhoHasAnotherName: without blanks, Mohammed Abdul Rahman Khan and Mohammed Abdul Rahman
+// Kadir have the same first twenty letters, which is what the index has of them.
+func TestWhoSoundsAlikeStandsBeforeWhoHasAnotherName(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(
+		indextest.Row{UserID: 1, LabID: 7, FullName: "Mohammed Abdul Rahman Kadir"},
+		indextest.Row{UserID: 2, LabID: 7, FullName: "Mohamed Abdul Rehman Khan"},
+		indextest.Row{UserID: 3, LabID: 7, FullName: "Venkatanarasimharajuvaripeta"},
+	)
+	for text, want := range map[string]int64{
+		"Mohammed Abdul Rahman Khan": 2, "Mohammed Abdul Rahman Kadir": 1, "Mohammed Abdulrahman Kadir": 1, "MohammedAbdulRahmanKadir": 1,
+		"Venkata Narasimha Raju Varipeta": 3, "Venkatanarasimharaju Varipeta": 3,
+	} {
+		if got := ids(i.search(7, text, search.All, search.Full)); len(got) == 0 || got[0] != want {
+			t.Errorf("%q finds %v, want %d first", text, got, want)
+		}
+	}
+}

@@ -62,7 +62,7 @@ func comparisonOf(of search.Kind, kind Kind, part string) func(value, asked stri
 		return comparePhones(part)
 	case of == search.Name && part == "keyword":
 		return sameText
-	case of == search.Name && part == "prefix":
+	case of == search.Name && (part == "prefix" || kind == Begins):
 		return func(value, asked string) bool { return everyWordOf(asked, value, strings.HasPrefix) }
 	case of == search.Name:
 		return func(value, asked string) bool { return everyWordOf(asked, value, equalTo) }

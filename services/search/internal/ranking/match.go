@@ -67,7 +67,7 @@ func (w word) match(card *userindex.Card, alone bool) search.Match {
 		case !shown:
 		case !isName:
 			closest = min(closest, search.Part)
-		case strings.HasSuffix(l.found.Field, ".prefix"):
+		case l.found.begins():
 			closest = min(closest, search.Begins)
 		default:
 			closest = search.Exact

@@ -77,7 +77,7 @@ func (c Compiler) places(piece text, f search.Field, r reach, alone bool) []leaf
 
 // nameLeaves returns the places of a word of a name. alone is set if the text has no other word.
 func nameLeaves(piece string, f search.Field, r reach, alone bool) []leaf {
-	leaves := []leaf{{f, match(string(f), piece), 0.9, nil}, {f, match(prefix(f), piece), 0.6, nil}}
+	leaves := []leaf{{f, match(string(f), piece), 0.9, nil}, {f, begun(f, []string{piece}), 0.6, nil}}
 	if r == asTyped {
 		return leaves
 	}

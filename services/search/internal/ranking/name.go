@@ -1,10 +1,12 @@
 package ranking
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -26,7 +28,7 @@ func names(t text, f search.Field, effort search.Effort) []clause {
 		all = append(all, lastBegins(t, f))
 	}
 	if len(t.words) > 1 || effort == search.Least {
-		all = append(all, clause{tier: tierBegins, field: f, found: match(prefix(f), t.name), nearer: wholeWords(f, t.words)})
+		all = append(all, clause{tier: tierBegins, field: f, found: begun(f, t.words), nearer: wholeWords(f, t.words)})
 	}
 	return all
 }
@@ -43,7 +45,7 @@ func wholeName(t text, f search.Field) []clause {
 // word.
 func lastBegins(t text, f search.Field) clause {
 	head, tail := t.words[:len(t.words)-1], t.words[len(t.words)-1]
-	c := clause{tier: tierLast, field: f, found: match(prefix(f), tail)}
+	c := clause{tier: tierLast, field: f, found: begun(f, []string{tail})}
 	if len(head) > 0 {
 		c.found = every(match(string(f), strings.Join(head, " ")), c.found)
 		c.nearer = inOrder(f, head)
@@ -101,7 +103,7 @@ func bySound(t text, alone bool) (Query, bool) {
 			return Query{}, false
 		}
 		for _, p := range parts {
-			q := match(prefix(search.FullName), p)
+			q := begun(search.FullName, []string{p})
 			if alike, ok := sounding(p, alone && len(parts) == 1); ok {
 				sounds = true
 				q = either(alike, q)
@@ -121,6 +123,37 @@ func mayBeWrong(w string) bool {
 }
 
 func prefix(f search.Field) string { return prefixes[f] }
+
+// begun returns a query for names with words that begin with the given words. The index has prefixes of up to maxBegun
+// letters; longer words are compared with the words of the name.
+func begun(f search.Field, of []string) Query {
+	var short []string
+	var all []Query
+	for _, w := range of {
+		if isLong(w) {
+			all = append(all, compare(Begins, string(f), userindex.Fold(w)))
+		} else {
+			short = append(short, w)
+		}
+	}
+	if len(short) > 0 {
+		all = append(all, match(prefix(f), strings.Join(short, " ")))
+	}
+	return every(all...)
+}
+
+// isLong reports whether a word is longer than the indexed prefixes. Words that the engine splits are not: those with
+// other characters than letters, and Chinese ones.
+func isLong(w string) bool {
+	return utf8.RuneCountInString(w) > maxBegun && !strings.ContainsFunc(w, func(r rune) bool {
+		return !isWordRune(r) && !unicode.IsMark(r) || unicode.In(r, unicode.Han, unicode.Hiragana)
+	})
+}
+
+// begins reports whether the query compares the beginnings of words of a name.
+func (q *Query) begins() bool {
+	return q.Kind == Begins || strings.HasSuffix(q.Field, ".prefix") || slices.ContainsFunc(q.Of, func(one Query) bool { return one.begins() })
+}
 
 // prefixes maps fields to the index fields that contain their prefixes.
 var prefixes = partNames("prefix")

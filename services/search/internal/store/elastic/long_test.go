@@ -35,6 +35,32 @@ func TestANumberThatNobodyHasFindsNobodyWhateverItsLength(t *testing.T) {
 	}
 }
 
+// TestANameThatOnlyBeginsAlikeFindsNobodyWhateverItsLength: Venkatanarasimharao and Venkatanarasimhachari are two men
+// whose names have the first sixteen letters in common, of which the index has fifteen as a prefix.
+func TestANameThatOnlyBeginsAlikeFindsNobodyWhateverItsLength(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(
+		indextest.Row{UserID: 1, LabID: 7, FullName: "Venkatanarasimhachari Iyer"},
+		indextest.Row{UserID: 2, LabID: 7, FullName: "Štěpánkovičovánovská-Nováková Jana"},
+		indextest.Row{UserID: 3, LabID: 7, FullName: "วชิราวุธานุสรณ์พงศ์ไพบูลย์ สมชาย"},
+	)
+	for text, want := range map[string]string{
+		"Venkatanarasimharao": "", "Venkatanarasimharao Iyer": "", "Iyer Venkatanarasimharao": "", "Iyer Mr Venkatanarasimharao": "",
+		"Venkatanarasimhach": "begins", "VENKATANARASIMHACH Iyer": "begins", "Iyer venkatanarasimhach": "begins", "Iy Venkatanarasimhach": "begins",
+		"Venkatanarasimhachari": "exact", "Iyer Venkatanarasimhachari": "exact", "Venkatanarasim": "begins",
+		"Stepankovicovanovska": "exact", "Štěpánkovičovánov": "begins", "stepankovicovanov jan": "begins", "วชิราวุธานุสรณ์พงศ์": "begins",
+	} {
+		got := ""
+		if hits := i.search(7, text, search.All, search.Full).Hits; len(hits) > 0 {
+			got = hits[0].Match.String()
+		}
+		if got != want {
+			t.Errorf("%q finds by %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestWhoSoundsAlikeStandsBeforeWhoHasAnotherName: without blanks, Mohammed Abdul Rahman Khan and Mohammed Abdul Rahman
 // Kadir have the same first twenty letters, which is what the index has of them.
 func TestWhoSoundsAlikeStandsBeforeWhoHasAnotherName(t *testing.T) {

@@ -99,13 +99,16 @@ func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time
 	return false, engine.Unavailable(errChanging)
 }
 
-// move returns the move of a job to a new due time. The expiry of a one-time password is moved by the same amount.
+// move returns the move of a job to a new due time; one in the past means now. The expiry of a one-time password is
+// moved by the same amount, counted from the time for which it was accepted: a job that waits for its provider is in
+// its lane until it expires.
 func (j *Job) move(due int64) engine.Move {
 	body := *j.Body
-	body.ScheduledMs = due
+	due = max(due, j.NowMs)
 	if body.ExpiresMs > 0 {
-		body.ExpiresMs += max(due, j.NowMs) - j.DueMs
+		body.ExpiresMs += due - max(body.CreatedMs, body.ScheduledMs)
 	}
+	body.ScheduledMs = due
 	return engine.Move{ID: j.ID, DueMs: due, Observed: j.Snapshot.Body, Body: body.Encode(nil),
 		Window: body.Window(j.ID.Lane().Priority)}
 }

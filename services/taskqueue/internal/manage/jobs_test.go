@@ -76,7 +76,7 @@ func TestAMovedOneTimePasswordExpiresByItsNewTime(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	due := now().Add(time.Hour).Truncate(time.Second)
-	id := d.enqueue(&job.Body{Task: 1, TaskType: 1, ExpiresMs: due.Add(5 * time.Minute).UnixMilli()}, due)
+	id := d.enqueue(&job.Body{Task: 1, TaskType: 1, ScheduledMs: due.UnixMilli(), ExpiresMs: due.Add(5 * time.Minute).UnixMilli()}, due)
 	for _, later := range []time.Duration{50 * time.Minute, 10 * time.Minute} {
 		at := now().Add(later).Truncate(time.Second)
 		if moved, err := d.Reschedule(t.Context(), everybody, string(id), at); !moved || err != nil {
@@ -86,6 +86,33 @@ func TestAMovedOneTimePasswordExpiresByItsNewTime(t *testing.T) {
 		if err != nil || b.ExpiresMs != at.Add(5*time.Minute).UnixMilli() || b.ScheduledMs != at.UnixMilli() {
 			t.Errorf("moved by %v: expires %v after the new time, %v", later, time.UnixMilli(b.ExpiresMs).Sub(at), err)
 		}
+	}
+}
+
+// TestAPasswordThatWaitsForItsProviderIsMovedWithItsExpiry: while its provider is paused, a password waits in its lane
+// until it expires. Moved to the next minute, it must be valid when it runs.
+func TestAPasswordThatWaitsForItsProviderIsMovedWithItsExpiry(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	accepted := now().Truncate(time.Second)
+	expires := accepted.Add(5 * time.Minute)
+	id := d.enqueue(&job.Body{Task: 1, TaskType: 1, CreatedMs: accepted.UnixMilli(), ExpiresMs: expires.UnixMilli()}, expires)
+	at := accepted.Add(time.Minute)
+	if moved, err := d.Reschedule(t.Context(), everybody, string(id), at); !moved || err != nil {
+		t.Fatal(moved, err)
+	}
+	b, err := job.DecodeBody(d.info(id).Body)
+	if left := time.UnixMilli(b.ExpiresMs).Sub(at); err != nil || left != 5*time.Minute {
+		t.Errorf("expires %v after the new time, %v; want 5m", left, err)
+	}
+	for range 2 { // a time in the past means now, and adds nothing to the validity
+		if moved, err := d.Reschedule(t.Context(), everybody, string(id), accepted.Add(-time.Hour)); !moved || err != nil {
+			t.Fatal(moved, err)
+		}
+	}
+	b, err = job.DecodeBody(d.info(id).Body)
+	if left := time.UnixMilli(b.ExpiresMs).Sub(now()); err != nil || left > 5*time.Minute || left < 4*time.Minute {
+		t.Errorf("expires in %v, %v; want 5m", left, err)
 	}
 }
 

@@ -68,3 +68,20 @@ func TestAReaperOfFormerTimesChangesNothing(t *testing.T) {
 		t.Errorf("the reaper: %v, %v", verdicts, err)
 	}
 }
+
+// TestALeadershipFromAWrongClockEnds: the clock of Redis was an hour ahead and was set back, or a replica with a slower
+// clock became the master, and the leader died. Without a leader nothing reaps, archives or releases parked jobs.
+func TestALeadershipFromAWrongClockEnds(t *testing.T) {
+	t.Parallel()
+	q := open(t, redistest.Start(t).Addr, 0, suiteSettings())
+	first, err := q.Lead(t.Context(), 0, "a", time.Hour) // as five seconds of a clock that is an hour ahead
+	if err != nil || first == 0 {
+		t.Fatal(first, err)
+	}
+	if second, err := q.Lead(t.Context(), 0, "b", 5*time.Second); err != nil || second <= first {
+		t.Errorf("fencing number %d, %v; want one above %d", second, err, first)
+	}
+	if third, err := q.Lead(t.Context(), 0, "a", 5*time.Second); err != nil || third != 0 {
+		t.Errorf("two processes lead: %d, %v", third, err)
+	}
+}

@@ -29,7 +29,8 @@ type Holds struct {
 	Held  map[job.Destination]Held
 }
 
-// Holds returns the current pauses of destinations, with Redis's time.
+// Holds returns the current pauses of destinations, with Redis's time. Pauses from a wrong clock, which would begin in
+// the future, are left out.
 func (r *Redis) Holds(ctx context.Context) (Holds, error) {
 	parts, err := r.list(ctx, "held", []string{heldKey}, nil, 2, 0)
 	if err != nil {
@@ -39,7 +40,9 @@ func (r *Redis) Holds(ctx context.Context) (Holds, error) {
 	h := Holds{NowMs: number(parts[0]), Held: make(map[job.Destination]Held, len(marks)/2)}
 	for p := range slices.Chunk(marks, 2) {
 		until, since, _ := strings.Cut(text(p[1]), " ")
-		h.Held[job.Destination(text(p[0]))] = Held{UntilMs: whole(until), SinceMs: whole(since)}
+		if one := (Held{UntilMs: whole(until), SinceMs: whole(since)}); one.SinceMs <= h.NowMs {
+			h.Held[job.Destination(text(p[0]))] = one
+		}
 	}
 	return h, nil
 }

@@ -1,13 +1,14 @@
 #!lua flags=allow-oom
 -- Pauses a destination; the pause grows with the time for which it has been failing. With try, it only reports
 -- whether the caller may test the destination now; one process may. A mark has two times in ms: the end of the pause,
--- and the first failure.
+-- and the first failure. A mark whose first failure is in the future comes from a wrong clock and is ignored.
 -- KEYS: marks
 -- ARGV: destination, ms, longest ms, try
 -- Reply: ms to wait; 0: go
 local to, ms, longest, try = unpack(ARGV)
 local now = clock()
 local ends, since = string.match(redis.call('HGET', KEYS[1], to) or '', '^(%d+) (%d+)$')
+if since and tonumber(since) > now then ends, since = nil, nil end
 if try == '1' then
   if not ends then return 0 end
   if tonumber(ends) > now then return tonumber(ends) - now end

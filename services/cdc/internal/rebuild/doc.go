@@ -3,6 +3,7 @@
 //	create   user_details_v<N+1> with the alias user_details_next
 //	wait     until every process writes both (each looks up its targets every indexsync.LookupEvery)
 //	fill     from user_meta, each row at its own version
+//	merge    the segments of the new index
 //	verify   the new index against user_meta, laboratory by laboratory; what is missing is filled in
 //	swap     both aliases in one step; the old index stays
 //

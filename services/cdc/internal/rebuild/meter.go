@@ -50,7 +50,7 @@ func (m *meter) end() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.clock.Now()
-	fmt.Fprintf(m.out, "filled %d patients in %s, %.0f/s; comparing\n", m.done, now.Sub(m.begin).Round(time.Millisecond),
+	fmt.Fprintf(m.out, "filled %d patients in %s, %.0f/s\n", m.done, now.Sub(m.begin).Round(time.Millisecond),
 		m.rate(now))
 }
 

@@ -105,11 +105,12 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 	} else {
 		r.say("going on with %s; waiting %s until it is written by all", name, r.d.Wait)
 	}
-	if err := r.fillNext(ctx, made); err != nil {
+	f, err := r.fillNext(ctx, made)
+	if err != nil {
 		return err
 	}
-	r.compact(ctx, name)
-	return r.swap(ctx, name)
+	r.compact(ctx, name) // before the comparison, which also finds what the index rejected during the merge
+	return r.swap(ctx, f, name)
 }
 
 // Rollback makes the previous index the live one again, if the new one turns out to be wrong. The previous index is
@@ -124,31 +125,33 @@ func (r *Rebuilder) Rollback(ctx context.Context) error {
 		return outcome.Operator(errors.New("no index before the live one is kept"), "make a new one with `cdc rebuild`")
 	}
 	r.say("going back to %s; waiting %s until it is written by all, then filling in what it has missed", name, r.d.Wait)
-	if err := r.fillNext(ctx, false); err != nil {
-		return err
-	}
-	return r.swap(ctx, name)
-}
-
-// fillNext fills the next index with all rows, or only with missing ones, and verifies it.
-func (r *Rebuilder) fillNext(ctx context.Context, all bool) error {
-	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
-		return err
-	}
-	f, err := r.filler(ctx, r.d.Index.Next())
+	f, err := r.fillNext(ctx, false)
 	if err != nil {
 		return err
 	}
-	if err := f.fill(ctx, all); err != nil {
-		return err
+	return r.swap(ctx, f, name)
+}
+
+// fillNext fills the next index with all rows, or only with missing ones.
+func (r *Rebuilder) fillNext(ctx context.Context, all bool) (*filler, error) {
+	if err := lifecycle.Pause(ctx, r.d.Wait); err != nil {
+		return nil, err
 	}
+	f, err := r.filler(ctx, r.d.Index.Next())
+	if err != nil {
+		return nil, err
+	}
+	return f, f.fill(ctx, all)
+}
+
+// swap verifies the next index and makes it the live one.
+func (r *Rebuilder) swap(ctx context.Context, f *filler, name string) error {
 	if err := f.verify(ctx); err != nil {
 		return err
 	}
-	return f.losing(ctx)
-}
-
-func (r *Rebuilder) swap(ctx context.Context, name string) error {
+	if err := f.losing(ctx); err != nil {
+		return err
+	}
 	if err := r.d.Index.Swap(ctx); err != nil {
 		return err
 	}

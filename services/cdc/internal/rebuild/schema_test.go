@@ -189,6 +189,45 @@ func TestARebuildThatWouldLosePatientsDoesNotSwap(t *testing.T) {
 	agrees(t, p)
 }
 
+// merging calls during before it merges segments.
+type merging struct {
+	rebuild.Index
+	during func()
+}
+
+func (m merging) Compact(ctx context.Context, target string) error {
+	m.during()
+	return m.Index.Compact(ctx, target)
+}
+
+// TestAChangeThatTheNewIndexRefusesDuringTheMergeIsNotLost: the merge of a large index takes up to an hour. A change of
+// that time which only the live index accepts must not vanish with the swap.
+func TestAChangeThatTheNewIndexRefusesDuringTheMergeIsNotLost(t *testing.T) {
+	t.Parallel()
+	p := before(t, func(properties map[string]any) {
+		for _, field := range properties {
+			if f := field.(map[string]any); f["type"] == "keyword" {
+				f["ignore_above"] = 256
+			}
+		}
+	})
+	d := deps(p, io.Discard)
+	d.Index = merging{Index: p.Index, during: func() {
+		p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id = 9")
+		rows, err := p.Rows.RowsByID(t.Context(), []int64{9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := syncer(p).Apply(t.Context(), []change.Record{event(change.Update, rows[0])})
+		if err != nil || results[0].Kind != outcome.Applied {
+			t.Fatalf("results %v, error %v", results, err)
+		}
+	}}
+	if err := rebuild.New(d).Run(t.Context()); !errors.Is(err, rebuild.ErrLoses) || live(t, p) != "v1" {
+		t.Errorf("live is %s, error %v; want the old one and %v", live(t, p), err, rebuild.ErrLoses)
+	}
+}
+
 func TestABrokenNextIndexStopsNobodyAndIsNeverSearched(t *testing.T) {
 	t.Parallel()
 	p := before(t, unchanged)

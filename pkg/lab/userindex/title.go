@@ -1,6 +1,7 @@
 package userindex
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,17 +44,31 @@ func groups(lines ...string) [][]string {
 	return all
 }
 
-const oldest = 120
+const (
+	oldest       = 120
+	monthsOfYear = 12
+)
+
+// ageAndSex matches an age in years, with or without the sex: 36, 36yrs, 36/M, F-36, 36m.
+var ageAndSex = regexp.MustCompile(`^(?:(m|f)(?:ale|emale)?[/-])?([0-9]{1,3})(?:y|yrs?|years?)?(?:(/|-)?(m|f)(?:ale|emale)?)?$`)
 
 // Describe splits a text into the name and the details: titles, relations, sex and age. A text of details only counts
 // as a name, because Baby and Kumari are also names.
 func Describe(text string) Person {
 	var p Person
 	var name []string
+	aged := false // the previous word is an age
 	for _, word := range strings.Fields(strings.ToLower(text)) {
-		if !p.take(strings.ReplaceAll(strings.Trim(word, ".,()"), ".", "")) {
+		switch plain := strings.ReplaceAll(strings.Trim(word, ".,()"), ".", ""); {
+		case aged && (plain == "f" || plain == "m" && p.Age >= monthsOfYear):
+			p.sex(plain)
+		case p.take(plain):
+			aged = p.Age > 0
+			continue
+		default:
 			name = append(name, word)
 		}
+		aged = false
 	}
 	if len(name) == 0 {
 		return Person{Name: text}
@@ -74,10 +89,22 @@ func (p *Person) take(word string) bool {
 	case "of", "y", "yr", "yrs", "year", "years", "old":
 		return true
 	}
-	years, err := strconv.Atoi(strings.TrimRight(word, "yrs"))
-	if err != nil || years < 1 || years > oldest {
+	const before, number, separator, after = 1, 2, 3, 4
+	parts := ageAndSex.FindStringSubmatch(word)
+	if parts == nil {
+		return false
+	}
+	years, _ := strconv.Atoi(parts[number]) // the expression allows only digits
+	inMonths := parts[after] == "m" && parts[separator] == "" && years < monthsOfYear
+	if years < 1 || years > oldest || inMonths {
 		return false
 	}
 	p.Age = years
+	p.sex(parts[before] + parts[after])
 	return true
+}
+
+// sex stores the sex by its first letter; other texts are ignored.
+func (p *Person) sex(letter string) {
+	p.Female, p.Male = p.Female || letter == "f", p.Male || letter == "m"
 }

@@ -166,6 +166,14 @@ func TestDescribe(t *testing.T) {
 		"baby of lakshmi":  {Name: "lakshmi", Titles: []string{"b/o", "bo", "baby"}},
 		"Anil 45 yrs":      {Name: "anil", Age: 45},
 		"anil 45y female":  {Name: "anil", Age: 45, Female: true, Titles: []string{"female"}},
+		"Anil 45/M":        {Name: "anil", Age: 45, Male: true},
+		"Anil (M-45)":      {Name: "anil", Age: 45, Male: true},
+		"Anil 45 yrs. M":   {Name: "anil", Age: 45, Male: true},
+		"Asha 7 F Rao":     {Name: "asha rao", Age: 7, Female: true},
+		"Asha 36y/female":  {Name: "asha", Age: 36, Female: true},
+		"Anil 7 M":         {Name: "anil m", Age: 7}, // seven months, or a boy of seven years
+		"Anil 7m":          {Name: "anil 7m"},
+		"Anil M 45":        {Name: "anil m", Age: 45}, // M may be an initial
 		"Baby":             {Name: "Baby"},
 		"Kumari":           {Name: "Kumari"},
 		"rahul 9876543210": {Name: "rahul 9876543210"},

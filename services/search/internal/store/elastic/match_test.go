@@ -71,3 +71,22 @@ func people7(names ...string) rows {
 	}
 	return all
 }
+
+// TestAgeAndSexAsOnASlipRankTheNamesakes: a slip of paper says 45/M. The man of 45 must stand before the boy of the same
+// name, who was registered first.
+func TestAgeAndSexAsOnASlipRankTheNamesakes(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(indextest.Row{UserID: 1, LabID: 7, FullName: "Kiran Sharma", Age: "12 Y", Gender: "Male"},
+		indextest.Row{UserID: 2, LabID: 7, FullName: "Kiran Sharma", Age: "45 Y", Gender: "Male"},
+		indextest.Row{UserID: 3, LabID: 7, FullName: "Kiran Sharma", Age: "45 Y", Gender: "Female"})
+	for text, want := range map[string]int64{
+		"Kiran Sharma 45 M": 2, "Kiran Sharma 45/M": 2, "Kiran Sharma M/45": 2, "Kiran Sharma 45yrs/M": 2, "Kiran Sharma, 45 yrs, M": 2, "Kiran Sharma (45M)": 2,
+		"Kiran Sharma 45 F": 3, "Kiran Sharma F-45": 3, "Kiran Sharma 45 y F": 3, "Kiran Sharma 12/M": 1,
+	} {
+		hits := i.search(7, text, search.All, search.Full).Hits
+		if len(hits) != 3 || hits[0].UserID != want || hits[0].Match != search.Exact {
+			t.Errorf("%q: got %+v, want %d first, exact", text, hits, want)
+		}
+	}
+}

@@ -53,13 +53,14 @@ func Names(words []string) []string {
 		}
 	}
 	if n := len(words); n > 1 {
-		forms = append(forms, strings.Join(words, ""), words[n-1]+words[0], words[0]+words[n-1], initials(words))
+		forms = append(forms, strings.Join(words, ""), words[n-1]+words[0], words[0]+words[n-1], Initials(words))
 	}
 	slices.Sort(forms)
 	return slices.Compact(forms)
 }
 
-func initials(words []string) string {
+// Initials returns the first letters of the words, without separators.
+func Initials(words []string) string {
 	var letters strings.Builder
 	for _, w := range words {
 		letters.WriteRune([]rune(w)[0])

@@ -79,19 +79,27 @@ func (w word) match(card *userindex.Card, alone bool) search.Match {
 	return closest
 }
 
-// writtenMatch returns the grade of a name whose words are joined or split. A name in another script gets the grade
-// Sound.
+// writtenMatch returns the grade of a name whose words are joined or split. Initials and other beginnings get the grade
+// Begins, a name in another script the grade Sound.
 func writtenMatch(named string, card *userindex.Card) search.Match {
-	forms := userindex.Names(userindex.Written(card.FullName))
+	words := userindex.Written(card.FullName)
+	forms, initials := userindex.Names(words), userindex.Initials(words)
+	differs := func(word string) bool {
+		return !slices.Contains(words, word) && (word == initials || !slices.Contains(forms, word))
+	}
 	begins := func(word string) bool {
 		return slices.ContainsFunc(forms, func(form string) bool { return strings.HasPrefix(form, word) })
 	}
+	grade := search.Sound
 	for _, way := range userindex.Joins(userindex.Written(named)) {
-		if !slices.ContainsFunc(way, func(word string) bool { return !begins(word) }) {
+		switch {
+		case !slices.ContainsFunc(way, differs):
 			return search.Exact
+		case !slices.ContainsFunc(way, func(word string) bool { return !begins(word) }):
+			grade = search.Begins
 		}
 	}
-	return search.Sound
+	return grade
 }
 
 // soundsIn reports whether each word of piece sounds like a word of the card's name.

@@ -90,3 +90,20 @@ func TestAgeAndSexAsOnASlipRankTheNamesakes(t *testing.T) {
 		}
 	}
 }
+
+// TestInitialsAreNoNames: Sam is a name. Whoever has the initials S, A and M is not exactly the person who was asked
+// for, nor is one whose names begin alike when they are written without the blank.
+func TestInitialsAreNoNames(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(people7("Sunil Anand Mehta", "Leela Joshi")...)
+	for text, want := range map[string]string{
+		"Sam": "begins", "SAM": "begins", "Sam Mehta": "begins", "Sunilan": "begins", "Mr Mehtasun": "begins",
+		"Sunilanand": "exact", "Mehta Sunilanand": "exact", "Mr Sunil Mehta": "exact", "Leela": "exact",
+	} {
+		hits := i.search(7, text, search.All, search.Full).Hits
+		if len(hits) != 1 || hits[0].Match.String() != want {
+			t.Errorf("%q: got %+v, want one hit of %s", text, hits, want)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type failure struct {
 	recorded bool
 	restarts int
 	next     time.Time // time of the next restart
+	relearn  time.Time // time from which on the next start from scratch may cause another full resync
 	upSince  time.Time // since when the connector is up; zero if it is not
 	// unreadable are the captured tables last logged as unreadable.
 	unreadable string
@@ -151,6 +152,9 @@ const relearnPause = 10 * time.Minute
 // relearn restarts all connectors from scratch, so that they read the table structures. It does nothing while a
 // captured table has a definition that they cannot read, because an operator has to change the table first.
 func (s *Supervisor) relearn(ctx context.Context, name string, c *failure, now time.Time) error {
+	if now.Before(c.relearn) {
+		return nil
+	}
 	tables, err := s.Unreadable(ctx)
 	if err != nil {
 		return err
@@ -164,7 +168,7 @@ func (s *Supervisor) relearn(ctx context.Context, name string, c *failure, now t
 		}
 		return nil
 	}
-	c.next, c.trace, c.unreadable = now.Add(relearnPause), "", ""
+	c.next, c.relearn, c.trace, c.unreadable = now.Add(firstPause), now.Add(relearnPause), "", ""
 	s.Log.Error("a connector met a statement that it cannot read; all connectors read the structure of the tables again, and"+
 		" then all patients are computed again", "connector", name)
 	s.Observer.Lost(name)

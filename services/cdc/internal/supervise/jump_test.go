@@ -150,3 +150,23 @@ func TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable(t *test
 		}
 	})
 }
+
+// TestAFailureAfterAStartFromScratchIsMendedAtOnce: the connectors have just started from scratch when a broker does not
+// respond for a moment. The long pause between two starts from scratch must not delay a plain restart.
+func TestAFailureAfterAStartFromScratchIsMendedAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newFixture()
+		b.worker.fail(existing)
+		b.worker.connectors[existing].trace = "io.debezium.DebeziumException: Error processing row in userDetails, internal schema size 23, but row size 24"
+		b.watch(t, 20*time.Second)
+		if len(b.journal.lost) != 1 || !b.journal.up[existing] {
+			t.Fatalf("lost %v, up %v", b.journal.lost, b.journal.up)
+		}
+		b.worker.fail(existing)
+		b.watch(t, 30*time.Second)
+		if n := b.journal.restarted[existing]; n < 1 || n > 2 {
+			t.Errorf("%d restarts in half a minute, want the first at once", n)
+		}
+	})
+}

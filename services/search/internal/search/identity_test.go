@@ -44,3 +44,21 @@ func TestATextOfDuplicatesTellsAPerson(t *testing.T) {
 		}
 	}
 }
+
+// TestASearchForDuplicatesThatComparesNothingIsRefused: with fields that the text does not tell, nobody would be found,
+// and the desk would register the patient again.
+func TestASearchForDuplicatesThatComparesNothingIsRefused(t *testing.T) {
+	t.Parallel()
+	const text = "Rahul Sharma 1990-02-11"
+	for _, fields := range [][]string{{"full_name"}, {"full_name", "contact", "alternate_contact"}, {"date_of_birth"}, {"contact", "date_of_birth"}} {
+		_, err := search.NewQuery(search.Request{Query: text, Key: "duplicate", Fields: fields}, 10)
+		if e, ok := apperr.From(err); !ok || len(e.Fields) != 1 || e.Fields[0].Name != "search_fields" {
+			t.Errorf("%v: got %v, want search_fields to be refused", fields, err)
+		}
+	}
+	for _, fields := range [][]string{nil, {"full_name", "date_of_birth"}} {
+		if _, err := search.NewQuery(search.Request{Query: text, Key: "duplicate", Fields: fields}, 10); err != nil {
+			t.Errorf("%v: %v", fields, err)
+		}
+	}
+}

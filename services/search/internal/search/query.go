@@ -116,11 +116,23 @@ func (q *Query) checkText(refuse refusal) {
 		refuse("query", "query must have at least %d characters to search names", MinName)
 	case q.Key == Duplicate:
 		q.Identity = identityOf(q.Text)
-		if q.Identity.Name == "" || len(q.Identity.Births) == 0 && len(q.Identity.Phones) == 0 {
+		switch {
+		case q.Identity.Name == "" || len(q.Identity.Births) == 0 && len(q.Identity.Phones) == 0:
 			refuse("query",
 				"query must name a person and tell the birth date (1990-02-11 or 11/02/1990) or the telephone number")
+		case len(q.Fields) > 0 && !q.identifies():
+			refuse("search_fields",
+				"search_fields: a search for duplicates compares full_name, and the birth date or the telephone number of query; leave search_fields out")
 		}
 	}
+}
+
+// identifies reports whether the fields include the name and another detail of the person. Otherwise a search for
+// duplicates compares nothing, and "nobody" would be a wrong answer.
+func (q *Query) identifies() bool {
+	return slices.Contains(q.Fields, FullName) && slices.ContainsFunc(q.Fields, func(f Field) bool {
+		return f == DateOfBirth && len(q.Identity.Births) > 0 || f.Kind() == Phone && len(q.Identity.Phones) > 0
+	})
 }
 
 func (q *Query) page(r Request, refuse refusal) {

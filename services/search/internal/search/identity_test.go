@@ -31,6 +31,8 @@ func TestATextOfDuplicatesTellsAPerson(t *testing.T) {
 		"Rahul Sharma 11021990":                   {Name: "rahul sharma", Births: birth, Phones: []string{"11021990"}},
 		"Rahul Sharma 23456780":                   {Name: "rahul sharma", Phones: []string{"23456780"}},
 		"Mr Rahul Sharma, 36 Y, Male, 11/02/1990": {Name: "rahul sharma", Births: birth},
+		"Rahul Sharma 36 M 11/02/1990":            {Name: "rahul sharma", Births: birth},
+		"Rahul M Sharma 11/02/1990":               {Name: "rahul m sharma", Births: birth},
 	} {
 		q, err := search.NewQuery(search.Request{Query: text, Key: "duplicate"}, 10)
 		if diff := cmp.Diff(want, q.Identity); err != nil || diff != "" {

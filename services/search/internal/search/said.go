@@ -135,8 +135,17 @@ func (r *reader) digits() int {
 	flush()
 	if named {
 		r.unlabel()
+		return n
+	}
+	if last := r.at + n; isAge(run[n-1]) && last < len(r.words) && isSexOrMonths(r.words[last]) {
+		n++
 	}
 	return n
+}
+
+// isSexOrMonths reports whether a word after an age belongs to it: 36 M, 12 F, 7 M.
+func isSexOrMonths(word string) bool {
+	return strings.EqualFold(word, "m") || strings.EqualFold(word, "f")
 }
 
 // sex skips the label and the sex after it.

@@ -87,7 +87,8 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler, p
 			MaxRun:  job.LongestRun(channel),
 			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
 		},
-		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Pool: pool, Handler: worker.Traced(handler, b.Tracers()),
+		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Pool: pool,
+			Handler:  worker.Traced(operate.Waiting(handler, b.pauses), b.Tracers()),
 			Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals,
 			Bytes: b.bytes},
 	)

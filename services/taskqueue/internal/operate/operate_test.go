@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
 // queue is an engine with all operations used by operators.
@@ -396,6 +398,47 @@ func TestAPausedLaboratoryIsPassedByWhateverItHas(t *testing.T) {
 			t.Errorf("%d jobs are claimed after the pause, want 40", len(c.Jobs))
 		}
 	})
+}
+
+// TestAPausedLaboratoryStopsNoNoticesOfAnother: laboratories 12 and 1035 share the flow of urgent notices. A pause of the
+// one must not stop the critical results of the other, and its own notices must follow when the pause ends.
+func TestAPausedLaboratoryStopsNoNoticesOfAnother(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := workertest.NewQueue()
+		if job.UrgentFlow(12) != job.UrgentFlow(1035) {
+			t.Fatal("the laboratories have flows of their own")
+		}
+		if err := m.Pause(t.Context(), engine.LabTarget(12), now()); err != nil {
+			t.Fatal(err)
+		}
+		pauses := operate.NewPauses(m)
+		know(t, pauses)
+		sent := map[int64]time.Duration{}
+		begin := time.Now()
+		var jobs []*job.Body
+		for _, lab := range []int64{12, 1035} {
+			jobs = append(jobs, &job.Body{LabID: lab, Flow: job.UrgentFlow(lab), Data: []byte("{}")})
+		}
+		go func() {
+			<-time.After(5 * time.Minute)
+			_ = m.Resume(t.Context(), engine.LabTarget(12))
+			know(t, pauses)
+		}()
+		h := operate.Waiting(handling(func(d worker.Delivery) { sent[d.Body.LabID] = time.Since(begin) }), pauses)
+		workertest.DeliverBy(t, m, operate.Pausing(m, pauses), h, job.Push, jobs, 6*time.Minute)
+		if sent[1035] > time.Second || sent[12] < 5*time.Minute || sent[12] > 5*time.Minute+5*time.Second {
+			t.Errorf("sent after %v, want the one at once and the other after the pause of five minutes", sent)
+		}
+	})
+}
+
+// handling is a handler that succeeds.
+type handling func(worker.Delivery)
+
+func (h handling) Handle(_ context.Context, d worker.Delivery) (job.Result, error) {
+	h(d)
+	return job.Result{Sent: true}, nil
 }
 
 // workerQueue is an engine without wake-ups.

@@ -27,7 +27,7 @@ type Pauses struct {
 
 type knownPauses struct {
 	marks map[engine.Target]time.Time
-	flows map[job.Flow]int // flows of paused laboratories
+	flows map[job.Flow]int // flows of ordinary jobs of paused laboratories
 }
 
 // NewPauses returns a cache of the pauses read from marks.
@@ -48,9 +48,7 @@ func (p *Pauses) RunOnce(ctx context.Context) (err error) {
 	}
 	for target := range next.marks {
 		if lab, is := target.Lab(); is {
-			for _, flow := range job.LabFlows(lab) {
-				next.flows[flow] = engine.FlowPaused
-			}
+			next.flows[job.LabFlow(lab)] = engine.FlowPaused
 		}
 	}
 	p.known.Store(next)
@@ -88,8 +86,27 @@ func (p *Pauses) Receiver(origin string) bool {
 	return p.known.Load().has(engine.ReceiverTarget(origin))
 }
 
-// pausing is the queue of one pump. It claims nothing while its channel is paused, and no jobs of paused laboratories:
-// the claim skips their flows, however many jobs wait in them.
+// Waiting returns a handler that parks one-time passwords and urgent notices of paused laboratories until the end of
+// the pause, and passes all other jobs to next. Claims do not skip them, because many laboratories share such a flow,
+// and a pause must not stop another laboratory's critical results.
+func Waiting(next worker.Handler, pauses *Pauses) worker.Handler { return &waiting{next, pauses} }
+
+type waiting struct {
+	worker.Handler
+
+	pauses *Pauses
+}
+
+func (w *waiting) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	lab := engine.LabTarget(d.Body.LabID)
+	if d.Body.Flow == job.FlowPlatform || !w.pauses.known.Load().has(lab) {
+		return w.Handler.Handle(ctx, d)
+	}
+	return job.Result{}, job.Postpone("laboratory_paused", 0).For(job.Destination(lab))
+}
+
+// pausing is the queue of one pump. It claims nothing while its channel is paused, and no ordinary jobs of paused
+// laboratories: the claim skips their flows, however many jobs wait in them.
 type pausing struct {
 	worker.Queue
 	pauses *Pauses

@@ -27,6 +27,15 @@ func Deliver(
 	t *testing.T, queue *enginetest.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
 ) (ended map[job.State]int, claims int) {
 	t.Helper()
+	return DeliverBy(t, queue, queue, h, c, jobs, d)
+}
+
+// DeliverBy is like Deliver, with claims through claimedBy, which wraps queue.
+func DeliverBy(
+	t *testing.T, queue *enginetest.Model, claimedBy worker.Queue, h worker.Handler, c job.Channel, jobs []*job.Body,
+	d time.Duration,
+) (ended map[job.State]int, claims int) {
+	t.Helper()
 	ids := job.NewGenerator(clock.System{})
 	var all []job.ID
 	for _, b := range jobs {
@@ -44,7 +53,7 @@ func Deliver(
 	pump := worker.New(
 		worker.Config{Channel: c, Lease: 15 * time.Second, MaxRun: job.LongestRun(c), Grace: time.Second},
 		worker.Deps{
-			Queue:    queue,
+			Queue:    claimedBy,
 			Pool:     worker.NewPool(32),
 			Handler:  h,
 			Observer: seen,

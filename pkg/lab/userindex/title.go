@@ -19,6 +19,9 @@ type Person struct {
 // HasDetails reports whether the text states anything in addition to the name.
 func (p *Person) HasDetails() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
 
+// IsBaby reports whether the text names a newborn by the mother.
+func (p *Person) IsBaby() bool { return slices.Contains(p.Titles, "baby") }
+
 // titles groups variants of one title. The first letter is the implied sex: f, m, or - for none.
 var titles = groups(
 	"m mr mister shri",

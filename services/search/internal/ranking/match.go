@@ -26,6 +26,8 @@ func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
 			return search.Part
 		case t == tierPerson && p.asked.Age > 0 && !slices.Contains(ages(p.asked.Age), card.Age):
 			return search.Tolerant
+		case p.asked.IsBaby() && !isBaby(card): // the mother
+			return search.Tolerant
 		}
 		return writtenMatch(p.asked.Name, card)
 	case tierMixed, tierTypo:
@@ -36,6 +38,11 @@ func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
 		return search.Tolerant
 	}
 	return search.Part
+}
+
+func isBaby(card *userindex.Card) bool {
+	person := userindex.Describe(card.FullName)
+	return person.IsBaby()
 }
 
 // weakest returns the grade of the word with the weakest match.

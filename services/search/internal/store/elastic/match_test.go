@@ -107,3 +107,20 @@ func TestInitialsAreNoNames(t *testing.T) {
 		}
 	}
 }
+
+// TestTheMotherIsNotHerBaby: a newborn is registered by the name of the mother. While only the mother is registered, a
+// search for her baby must not show her as exactly the person who was asked for.
+func TestTheMotherIsNotHerBaby(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(people7("Sunita Rao", "Leela Joshi", "B/O Leela Joshi", "Baby of Asha Patil")...)
+	for text, want := range map[string]string{
+		"B/o Sunita Rao": "tolerant", "Baby of Sunita Rao": "tolerant", "Baby Sunita Rao 1 y": "tolerant",
+		"Mrs Sunita Rao": "exact", "Baby of Leela Joshi": "exact", "Bo Asha Patil": "exact",
+	} {
+		hits := i.search(7, text, search.All, search.Full).Hits
+		if len(hits) == 0 || hits[0].Match.String() != want {
+			t.Errorf("%q: got %+v, want a hit of %s", text, hits, want)
+		}
+	}
+}

@@ -16,9 +16,11 @@ const (
 
 // Last returns the plan for a text with parts that the patient does not have: it finds patients that match most of the
 // text. Names of relatives, labels and the like are ignored. more is set if the text contains more than the earlier
-// plans search for. ok is false if the plan would find nothing new.
+// plans search for. Words of the name after the first maxWords are ignored, too. ok is false if the plan would find
+// nothing new.
 func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bool) {
 	said := search.Say(typed)
+	said.Names = said.Names[:min(len(said.Names), maxWords)]
 	var pieces []word
 	named := slices.Contains(fields, search.FullName)
 	if named {
@@ -34,7 +36,7 @@ func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bo
 		pieces = append(pieces, numbers)
 	}
 	n := len(pieces)
-	if n == 0 || n > maxWords+2 || n < fewPieces && !said.More {
+	if n == 0 || n < fewPieces && !said.More {
 		return Plan{}, false, false
 	}
 	least := n

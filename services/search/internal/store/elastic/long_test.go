@@ -80,3 +80,26 @@ func TestWhoSoundsAlikeStandsBeforeWhoHasAnotherName(t *testing.T) {
 		}
 	}
 }
+
+// TestALongNameIsFoundWithItsNumbers: a slip of paper has a name of eight words and the telephone number. Each of them
+// alone finds the patient, so both together must do so, too.
+func TestALongNameIsFoundWithItsNumbers(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(
+		indextest.Row{UserID: 1, LabID: 7, FullName: "Mohammed bin Abdul Rahman bin Faisal Al Saud", Contact: "9800000001", DateOfBirth: "1970-05-06"},
+		indextest.Row{UserID: 2, LabID: 7, FullName: "Maria Fernanda da Silva Santos de Oliveira", Contact: "9800000002", DateOfBirth: "1990-02-11"},
+		indextest.Row{UserID: 3, LabID: 7, FullName: "Leela Joshi", Contact: "9800000003"},
+	)
+	for text, want := range map[string]int64{
+		"Mohammed bin Abdul Rahman bin Faisal Al Saud 9800000001":                     1,
+		"Mohammed bin Abdul Rahman bin Faisal Al Saud 06/05/1970":                     1,
+		"Mr Mohammed bin Abdulrahman bin Faisal Al Saud, 56 M, mob 9800000001":        1,
+		"Maria Fernanda da Silva Santos de Oliveira 11/02/1990 9800000002":            2,
+		"Maria Fernanda da Silva Santos de Oliveira, DOB 11/02/1990, tel. 9800000002": 2,
+	} {
+		if got := ids(i.search(7, text, search.All, search.Full)); len(got) != 1 || got[0] != want {
+			t.Errorf("%q finds %v, want %d", text, got, want)
+		}
+	}
+}

@@ -49,6 +49,7 @@ type Loop struct {
 	indexed []int64 // laboratories of the index, as of asked
 	asked   time.Time
 	fresh   []authn.LabScope // new laboratories that were not compared yet
+	retry   []authn.LabScope // new laboratories whose first comparison failed
 }
 
 const (
@@ -75,6 +76,7 @@ func (l *Loop) laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.fresh, l.retry = append(l.fresh, l.retry...), nil
 	for _, lab := range labs {
 		if len(l.labs) > 0 && !slices.Contains(l.labs, lab) {
 			l.fresh = append(l.fresh, lab)
@@ -85,7 +87,8 @@ func (l *Loop) laboratories(ctx context.Context) ([]authn.LabScope, error) {
 }
 
 // RunOnce compares the next laboratories, at least one and each at most once. The cursor moves before a laboratory is
-// compared, so that a failing one is skipped until its next turn. The error is a fault.
+// compared, so that a failing one is skipped until its next turn; a new one is compared again when the list of
+// laboratories is read the next time. The error is a fault.
 func (l *Loop) RunOnce(ctx context.Context) error {
 	if indexed, err := l.Indexed(ctx); err != nil || !indexed {
 		return err
@@ -100,8 +103,8 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	}
 	end := l.Clock.Now().Add(l.Share)
 	for range labs {
-		lab := turn(labs, last)
-		if len(l.fresh) > 0 { // a new laboratory could wait hours for its turn
+		lab, fresh := turn(labs, last), len(l.fresh) > 0
+		if fresh { // a new laboratory could wait hours for its turn
 			lab, l.fresh = l.fresh[0], l.fresh[1:]
 		} else if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
 			return err
@@ -109,6 +112,9 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 			last = lab.LabID()
 		}
 		if err := l.compare(ctx, lab); err != nil {
+			if fresh {
+				l.retry = append(l.retry, lab)
+			}
 			return err
 		}
 		if !l.Clock.Now().Before(end) {

@@ -246,6 +246,33 @@ func TestALaboratoryThatIsNewIsComparedWithinMinutes(t *testing.T) {
 	})
 }
 
+// TestANewLaboratoryWhoseComparisonFailsIsComparedAgainWithinMinutes: the first comparison of a new laboratory meets an
+// engine that does not respond for a moment. The laboratory must not wait for its turn, and the others must not wait for
+// it.
+func TestANewLaboratoryWhoseComparisonFailsIsComparedAgainWithinMinutes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{3, 7, 12, 20, 30, 40}}
+		loop := &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Indexed: always, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
+		for minute := range 8 {
+			switch minute {
+			case 1:
+				w.labs = append(w.labs, 500)
+			case 3: // the new laboratory is known now
+				w.err = errors.New("the engine does not respond")
+			}
+			if err := loop.RunOnce(t.Context()); (err != nil) != (minute == 3) {
+				t.Fatalf("minute %d: %v", minute, err)
+			}
+			w.err = nil
+			<-time.After(time.Minute)
+		}
+		if want := []int64{3, 7, 9, 12, 20, 500, 30}; !slices.Equal(w.compared, want) {
+			t.Errorf("compared %v, want %v", w.compared, want)
+		}
+	})
+}
+
 // slowly is a clock that advances by a second with each read.
 type slowly struct{ now time.Time }
 

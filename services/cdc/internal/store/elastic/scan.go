@@ -176,9 +176,13 @@ func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error
 	var labs []int64
 	source := object{"size": 1000, "sources": []any{object{"lab": object{"terms": object{"field": "lab_id"}}}}}
 	body := object{"size": 0, "track_total_hits": false, "aggs": object{"labs": object{"composite": source}}}
-	call := elastic.Call{Name: "scan", Request: esapi.SearchRequest{Index: []string{target}}, Repeat: true}
+	call := elastic.Call{Name: "scan", Request: esapi.SearchRequest{Index: []string{target}, AllowPartialSearchResults: new(false)}, Repeat: true}
 	for {
 		var answer struct {
+			TimedOut bool `json:"timed_out"`
+			Shards   struct {
+				Failed int `json:"failed"`
+			} `json:"_shards"`
 			Aggregations struct {
 				Labs struct {
 					After   map[string]int64 `json:"after_key"`
@@ -190,6 +194,9 @@ func (s *Store) Laboratories(ctx context.Context, target string) ([]int64, error
 		}
 		if err := s.ask(ctx, "read laboratories", call, body, &answer); err != nil {
 			return nil, err
+		}
+		if answer.TimedOut || answer.Shards.Failed > 0 {
+			return nil, fault("read laboratories", fmt.Errorf("%d shards did not answer", answer.Shards.Failed))
 		}
 		page := answer.Aggregations.Labs
 		for _, b := range page.Buckets {

@@ -2,6 +2,8 @@ package elastic_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -110,5 +112,20 @@ func TestStubsAreFoundByTheirAge(t *testing.T) {
 	}
 	if !slices.Equal(got, []int64{0}) {
 		t.Errorf("stubs of the patients %v", got)
+	}
+}
+
+// TestLaboratoriesOfAPartOfTheIndexAreAnError: a comparison of those laboratories that the responding shards know would
+// find no difference in the others.
+func TestLaboratoriesOfAPartOfTheIndexAreAnError(t *testing.T) {
+	t.Parallel()
+	s := scripted(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("allow_partial_search_results") != "false" {
+			t.Error("the engine may leave shards out")
+		}
+		_, _ = io.WriteString(w, `{"_shards":{"total":5,"successful":4,"failed":1},"aggregations":{"labs":{"buckets":[{"key":{"lab":7}}]}}}`)
+	})
+	if labs, err := s.Laboratories(t.Context(), s.Live()); err == nil {
+		t.Errorf("got %v, want an error", labs)
 	}
 }

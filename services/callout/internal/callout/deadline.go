@@ -166,7 +166,7 @@ func (x *decider) unconfirmed() {
 	if len(v.Critical) == 0 || x.gone() {
 		return
 	}
-	key := fmt.Sprintf("unconfirmed:%d", v.AsOf)
+	key := unconfirmedKey(v)
 	for i := range x.ledger {
 		if x.ledger[i].Key == key {
 			return

@@ -32,6 +32,7 @@ func Decide(f *Facts, e Event, now time.Time) Decision {
 	}
 	x.unclear()
 	x.unconfirmed()
+	x.resend()
 	x.d.Called = slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind == Call })
 	return x.d
 }
@@ -345,8 +346,7 @@ func (x *decider) goOn(waits []Parameter) {
 	case len(fresh) > 0 && w.Exhausted() && !x.e.NoticesBack || worse:
 		w = w.Renew(x.now, x.f.Settings.Pace)
 		x.d.Wait, x.d.WaitChange, x.d.ClosedBy, x.d.ClosedAt, x.d.Wake = &w, WaitRenewed, "renewed", x.now, true
-	case changed || x.e.NoticesBack:
-		x.d.NoticesBack = x.e.NoticesBack
+	case changed:
 		x.d.Wait, x.d.WaitChange = &w, WaitChanged
 	}
 	if len(fresh) > 0 {

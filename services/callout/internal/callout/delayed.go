@@ -1,6 +1,9 @@
 package callout
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // A message may be delivered long after its decision. The functions in this file check whether it is still valid, so
 // that outdated messages are not sent.
@@ -92,3 +95,38 @@ func saidSince(l Ledger, k Key, a Audience, patient int64) bool {
 	}
 	return false
 }
+
+// resend sends the messages again that the notification service did not accept while the laboratory had the type
+// switched off, unless they are outdated. Critical values of a wait are announced again instead.
+func (x *decider) resend() {
+	x.d.NoticesBack = x.e.NoticesBack
+	if !x.e.NoticesBack {
+		return
+	}
+	before := len(x.d.Messages)
+	var told []Audience
+	for i := range x.f.Ledger {
+		s := &x.f.Ledger[i]
+		switch {
+		case !s.NotSent:
+		case s.Kind == Correction || s.Kind == Withdrawal:
+			told = x.sendCorrection(s, told)
+		case s.Kind == UnclearNotice && StillUnclear(x.ledger, s.Key):
+			x.send(Message{Kind: TellUnclear, Key: s.Key})
+		case s.Kind == Unconfirmed && x.stillUnconfirmed(s):
+			x.send(Message{Kind: TellUnconfirmed, Key: s.Key})
+		}
+	}
+	if len(x.d.Messages) > before {
+		x.log("A notification that was not sent before is sent again", LogMeta{Method: "notification"})
+	}
+}
+
+// stillUnconfirmed reports whether the rerun values of the statement still wait for confirmation.
+func (x *decider) stillUnconfirmed(s *Statement) bool {
+	v := x.f.Unconfirmed
+	return v != nil && s.Key == unconfirmedKey(v) && len(v.Critical) > 0 && !x.gone()
+}
+
+// unconfirmedKey returns the key of the statement about unconfirmed rerun values.
+func unconfirmedKey(v *RerunValues) string { return fmt.Sprintf("unconfirmed:%d", v.AsOf) }

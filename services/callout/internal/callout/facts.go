@@ -135,7 +135,7 @@ type Decision struct {
 	// Said are the values stated in Recorded. Corrected is set if it states that they were wrong.
 	Said      []Parameter
 	Corrected bool
-	// NoticesBack is set if the wait's mark of unsent notices has to be removed.
+	// NoticesBack is set if the marks of unsent notices have to be removed.
 	NoticesBack bool
 	// Suppressing is set if a call of the report is suppressed.
 	Suppressing bool

@@ -35,11 +35,16 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 		Kind: kind, Parameters: wrong, Audience: s.Audience, PatientID: s.PatientID, Heard: true,
 		TakesBack: s.Key, Reason: reason,
 	})
-	key := x.ledger[len(x.ledger)-1].Key
 	x.d.Counts.Corrected++
 	x.tookBack.any, x.tookBack.heard, x.tookBack.reason = true, true, reason
+	return x.sendCorrection(&x.ledger[len(x.ledger)-1], told)
+}
+
+// sendCorrection sends a correction to its audience and the bill's present one, except audiences in told. The result is
+// told with the new ones.
+func (x *decider) sendCorrection(s *Statement, told []Audience) []Audience {
 	audiences := []Audience{s.Audience}
-	if reason != reasonMoved && !s.Audience.same(x.f.Audience) {
+	if s.Reason != reasonMoved && !s.Audience.same(x.f.Audience) {
 		audiences = append(audiences, x.f.Audience)
 	}
 	for _, a := range audiences {
@@ -47,7 +52,7 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 		if !ok {
 			continue
 		}
-		x.send(Message{Kind: Correct, Key: key, Audience: a, Quiet: len(told) > 0})
+		x.send(Message{Kind: Correct, Key: s.Key, Audience: a, Quiet: len(told) > 0})
 		told = append(told, a)
 	}
 	return told

@@ -39,7 +39,8 @@ type Store interface {
 	Unreached(ctx context.Context) ([]Lab, error)
 	// SetReach stores why notices cannot be sent and since when. An empty reason means that they can be sent.
 	SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error
-	// Silenced returns waiting reports with a notice that did not reach any device.
+	// Silenced returns reports with a notice that the notification service did not accept, and waiting reports with a
+	// notice that did not reach any device.
 	Silenced(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	MarkSilenced(ctx context.Context, scope authn.LabScope, m Missed) error
 }

@@ -43,6 +43,9 @@ func (l *locked) applyOne(ctx context.Context, d *callout.Decision) error {
 	if err := l.addCallout(ctx, d); err != nil {
 		return err
 	}
+	if err := l.unmarkSilenced(ctx, d); err != nil {
+		return err
+	}
 	if d.LookedAt > 0 {
 		_, err := l.tx.ExecContext(ctx, "UPDATE callout_unconfirmed SET looked_at = ? WHERE lab_report_id = ? AND lab_id = ?",
 			d.LookedAt, d.Report.ID, l.scope.LabID())
@@ -72,7 +75,7 @@ func (l *locked) changeWait(ctx context.Context, d *callout.Decision) error {
 	case callout.WaitOpened, callout.WaitRenewed:
 		return l.openWait(ctx, d.Wait)
 	case callout.WaitChanged:
-		return l.saveWait(ctx, d.Wait, d.NoticesBack)
+		return l.saveWait(ctx, d.Wait)
 	}
 	return nil
 }

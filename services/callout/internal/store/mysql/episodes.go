@@ -77,16 +77,14 @@ func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	return wrap("open wait", err)
 }
 
-// saveWait updates the wait. It keeps the mark of unsent notices, which is set on delivery, unless noticesBack removes
-// it.
-func (l *locked) saveWait(ctx context.Context, e *callout.Episode, noticesBack bool) error {
+// saveWait updates the wait. It keeps the mark of unsent notices, which is set on delivery.
+func (l *locked) saveWait(ctx context.Context, e *callout.Episode) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {
 		return err
 	}
-	_, err = l.tx.ExecContext(ctx, "UPDATE callout_episode SET parameters = ?, due_at = ?, remind_at = ?, escalations = ?,"+
-		" notices_off = IF(?, 0, notices_off) WHERE id = ? AND lab_id = ?", parameters, milliseconds(e.DueAt), milliseconds(e.RemindAt),
-		e.Level, noticesBack, e.ID, l.scope.LabID())
+	_, err = l.tx.ExecContext(ctx, "UPDATE callout_episode SET parameters = ?, due_at = ?, remind_at = ?, escalations = ?"+
+		" WHERE id = ? AND lab_id = ?", parameters, milliseconds(e.DueAt), milliseconds(e.RemindAt), e.Level, e.ID, l.scope.LabID())
 	return wrap("save wait", err)
 }
 

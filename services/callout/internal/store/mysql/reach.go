@@ -16,9 +16,19 @@ var (
 	_ reach.Ledgers = (*Store)(nil)
 )
 
+// unsentWithin is how long after its statement an unsent notice is sent again.
+const unsentWithin = 30 * 24 * time.Hour
+
+// unsent selects the statements (alias s) of existing reports that the notification service did not accept.
+const unsent = " FROM callout_statement s JOIN labReportRelation r ON r.id = s.lab_report_id AND r.labId_id = s.lab_id" +
+	" WHERE s.not_sent = 1 AND s.said_at >= ?"
+
+// Unreached returns a laboratory with unsent statements with the reason type_off, even if the stored reason is another
+// one by now.
 func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
 	err = each(ctx, s.db, "read laboratories without notices", "SELECT lab_id, reason FROM callout_reach UNION SELECT e.lab_id, '' FROM"+
-		" callout_episode e WHERE e.notices_off = 1 AND e.open_report_id IS NOT NULL AND e.lab_id NOT IN (SELECT lab_id FROM callout_reach)", nil,
+		" callout_episode e WHERE e.notices_off = 1 AND e.open_report_id IS NOT NULL AND e.lab_id NOT IN (SELECT lab_id FROM callout_reach)"+
+		" UNION SELECT s.lab_id, ?"+unsent, []any{reach.TypeOff, s.clock.Now().Add(-unsentWithin).UnixMicro()},
 		func(r *sql.Rows) error {
 			var lab reach.Lab
 			err := r.Scan(&lab.ID, &lab.Reason)
@@ -40,9 +50,25 @@ func (s *Store) SetReach(ctx context.Context, scope authn.LabScope, reason strin
 }
 
 func (s *Store) Silenced(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {
-	err = each(ctx, s.db, "read silenced waits", "SELECT open_report_id FROM callout_episode WHERE lab_id = ? AND notices_off = 1"+
-		" AND open_report_id IS NOT NULL ORDER BY open_report_id", []any{scope.LabID()}, scanIDs(&ids))
+	err = each(ctx, s.db, "read silenced reports", "SELECT open_report_id AS id FROM callout_episode WHERE lab_id = ? AND notices_off = 1"+
+		" AND open_report_id IS NOT NULL UNION SELECT r.id"+unsent+" AND s.lab_id = ? ORDER BY id",
+		[]any{scope.LabID(), s.clock.Now().Add(-unsentWithin).UnixMicro(), scope.LabID()}, scanIDs(&ids))
 	return ids, err
+}
+
+// unmarkSilenced removes the marks of MarkSilenced.
+func (l *locked) unmarkSilenced(ctx context.Context, d *callout.Decision) error {
+	if !d.NoticesBack {
+		return nil
+	}
+	_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET notices_off = 0 WHERE open_report_id = ? AND lab_id = ?",
+		d.Report.ID, l.scope.LabID())
+	if err != nil {
+		return wrap("unmark wait", err)
+	}
+	_, err = l.tx.ExecContext(ctx, "UPDATE callout_statement SET not_sent = 0 WHERE lab_report_id = ? AND lab_id = ? AND not_sent = 1",
+		d.Report.ID, l.scope.LabID())
+	return wrap("unmark statements", err)
 }
 
 // NoticesOff returns why notices of the laboratory cannot be sent, and since when. The reason is empty if they can.

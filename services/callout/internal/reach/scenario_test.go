@@ -1,0 +1,112 @@
+package reach_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/reach"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+)
+
+const (
+	potassium = storetest.Potassium
+	index     = storetest.PotassiumIndex
+)
+
+// delivered empties the outbox as the relay does: every notice is answered with the reason.
+func delivered(b *storetest.Fixture, reason string) {
+	b.T.Helper()
+	lab := storetest.Lab(b.T, 12)
+	b.Reach.Reason = reason
+	rows, err := b.DB.QueryContext(b.T.Context(), "SELECT SUBSTRING_INDEX(SUBSTRING_INDEX(dedupe_key, '::', 1), ':7001:', -1)"+
+		" FROM outbox_callout WHERE kind = 'notifications.notify'")
+	b.Must(err)
+	var keys []string
+	for rows.Next() {
+		var key string
+		b.Must(rows.Scan(&key))
+		keys = append(keys, key)
+	}
+	b.Must(rows.Err())
+	b.Exec("DELETE FROM outbox_callout")
+	for _, key := range keys {
+		b.Must(b.Reaching.Delivered(b.T.Context(), lab, callout.Message{ReportID: potassium, Key: key}, reason, b.Clock.Now()))
+	}
+}
+
+// TestNoticesThatWereSwitchedOffAreSentOnceTheTypeIsOn: a value turns unclear, a rerun value waits for its confirmation,
+// or a called value turns out to be wrong while the laboratory has the type switched off. The notice must be sent, once,
+// when the type is on again, as that of a critical value is.
+func TestNoticesThatWereSwitchedOffAreSentOnceTheTypeIsOn(t *testing.T) {
+	t.Parallel()
+	for kind, story := range map[string]struct{ begin, over func(*storetest.Fixture) }{
+		"pending": {
+			func(b *storetest.Fixture) { b.Enter(potassium, index, "7.9") },
+			func(b *storetest.Fixture) { b.Enter(potassium, index, "4") },
+		},
+		"unclear": {
+			func(b *storetest.Fixture) { b.Enter(potassium, index, "Haemolysed") },
+			func(b *storetest.Fixture) { b.Enter(potassium, index, "4") },
+		},
+		"unconfirmed": {
+			func(b *storetest.Fixture) { rerun(b, "7.9") },
+			func(b *storetest.Fixture) { rerun(b) },
+		},
+		"corrected": {
+			func(b *storetest.Fixture) {
+				b.Enter(potassium, index, "7.9")
+				b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}}))
+				delivered(b, "")
+				b.Enter(potassium, index, "4")
+			},
+			func(b *storetest.Fixture) { b.Enter(potassium, index, "7.9") },
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			for _, after := range []string{"", "no_device"} {
+				b := storetest.New(t)
+				story.begin(b)
+				b.Clock.Advance(31 * time.Minute)
+				b.Must(b.Reaper.RunOnce(t.Context()))
+				b.Want("the first notice", b.Notices()[0], kind)
+				delivered(b, reach.TypeOff)
+				b.Must(b.Reaper.RunOnce(t.Context()))
+				b.Want("while the type is off", b.Notices(), "[]")
+				if after != "" { // the notice of another report comes before the check
+					b.Must(b.Reaching.Delivered(t.Context(), storetest.Lab(t, 12), callout.Message{ReportID: 1}, after, b.Clock.Now()))
+				}
+				b.Reach.Reason = after
+				b.Must(b.Reaper.RunOnce(t.Context()))
+				b.Want("the type is on", b.Notices(), "["+kind+"]")
+				delivered(b, after)
+				b.Must(b.Reaper.RunOnce(t.Context()))
+				b.Want("sent before", b.Notices(), "[]")
+			}
+			b := storetest.New(t)
+			story.begin(b)
+			b.Clock.Advance(31 * time.Minute)
+			b.Must(b.Reaper.RunOnce(t.Context()))
+			delivered(b, reach.TypeOff)
+			story.over(b)
+			delivered(b, reach.TypeOff)
+			b.Reach.Reason = ""
+			b.Must(b.Reaper.RunOnce(t.Context()))
+			if kind != "corrected" { // there, the value is critical again and announced
+				b.Want("it is over", b.Notices(), "[]")
+			}
+		})
+	}
+}
+
+func rerun(b *storetest.Fixture, values ...string) {
+	b.T.Helper()
+	u := evaluate.Unconfirmed{ReportID: potassium, AsOf: b.Clock.Now().UnixMicro(), ReceivedAt: b.Clock.Now().UnixMicro()}
+	for _, value := range values {
+		u.Readings = append(u.Readings, callout.Reading{ProfileTestID: 66, Index: index, Order: index, Name: "Potassium", Value: value})
+	}
+	b.Must(b.Evaluate.SetUnconfirmed(b.T.Context(), storetest.Lab(b.T, 12), u))
+}

@@ -81,6 +81,33 @@ func TestARerunValueOfAProfileWithinAProfileIsOnTheBoard(t *testing.T) {
 	b.Want("critical rerun values", len(open.Unconfirmed), 1)
 }
 
+// TestARerunValueOfATestThatIsNotBilledIsOnTheBoard: the rerun value names a test that the bill does not have, as that of
+// a profile that was changed since. Its potassium is not critical until the limits change.
+func TestARerunValueOfATestThatIsNotBilledIsOnTheBoard(t *testing.T) {
+	b := fixture(t)
+	b.Exec("INSERT INTO AllTests (id, testName, departmentId_id) VALUES (70, 'Health check', 5)")
+	b.Exec("UPDATE labReportRelation SET reportID_id = 70, updatedOn = ? WHERE id = ?", b.Clock.Now(), potassium)
+	rerun := func(value string) {
+		b.Must(b.Evaluate.SetUnconfirmed(t.Context(), storetest.Lab(t, 12), evaluate.Unconfirmed{
+			ReportID: potassium, AsOf: b.Clock.Now().UnixMicro(), ReceivedAt: b.Clock.Now().UnixMicro(),
+			Readings: []callout.Reading{{ProfileTestID: 66, Index: index, Order: index, Name: "Potassium", Value: value}},
+		}))
+	}
+	rerun("6.4")
+	b.Pass(31 * time.Minute)
+	b.Must(b.Sweeper.RunOnce(t.Context()))
+	b.Want("notices of 6.4", b.Notices(), "[]")
+	b.Exec("UPDATE ReportFormatRange SET criticalUpper = 6 WHERE reportFormatId_id = 6602")
+	b.Must(b.Sweeper.RunOnce(t.Context()))
+	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+	b.Must(err)
+	b.Want("critical rerun values", len(open.Unconfirmed), 1)
+	b.Want("notices after the limits changed", b.Notices(), "[unconfirmed]")
+	rerun("7.9")
+	b.Pass(31 * time.Minute)
+	b.Want("notices of 7.9", b.Notices(), "[unconfirmed unconfirmed]")
+}
+
 // TestAValueThatBecameUnreadableCanBeCalled checks that a call about 7.9 can be recorded after the value was replaced
 // by "Haemolysed".
 func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {

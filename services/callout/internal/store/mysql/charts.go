@@ -13,7 +13,7 @@ import (
 )
 
 // fill adds the profile tests and the values to the reports. It returns the formats of all their tests, and of the
-// tests that values name.
+// tests that values and unconfirmed rerun values name.
 func (s *Store) fill(
 	ctx context.Context,
 	q querier,
@@ -33,9 +33,11 @@ func (s *Store) fill(
 	var tests []int64
 	for i := range reports {
 		tests = append(tests, reports[i].Chart.Tests...)
-		for _, v := range reports[i].Chart.Readings { // may name a test that is no child, as in a profile within a profile
-			if v.ProfileTestID != 0 {
-				tests = append(tests, v.ProfileTestID)
+		for _, list := range [][]callout.Reading{reports[i].Chart.Readings, rows[i].rerun()} {
+			for _, v := range list { // may name a test that is not billed
+				if v.ProfileTestID != 0 {
+					tests = append(tests, v.ProfileTestID)
+				}
 			}
 		}
 	}

@@ -138,8 +138,10 @@ func (s Sweeps) OfInput(
 	condition, args := "r.labId_id = ?", []any{i.ID}
 	if i.Kind == sweep.Test {
 		condition = "(r.reportID_id = ? OR EXISTS (SELECT 1 FROM billingInfo c WHERE c.profileParentId = r.billingInfoId_id AND c.testId_id = ?)" +
-			" OR EXISTS (SELECT 1 FROM reportValues v WHERE v.labReportId_id = r.id AND v.profileTestId = ?))"
-		args = []any{i.ID, i.ID, i.ID}
+			" OR EXISTS (SELECT 1 FROM reportValues v WHERE v.labReportId_id = r.id AND v.profileTestId = ?)" +
+			" OR EXISTS (SELECT 1 FROM callout_unconfirmed n WHERE n.lab_report_id = r.id" +
+			" AND JSON_CONTAINS(n.readings, JSON_OBJECT('ProfileTestID', ?))))"
+		args = []any{i.ID, i.ID, i.ID, i.ID}
 	}
 	var reports []sweep.Report
 	err := each(ctx, s.db, "find reports of an input", "SELECT r.labId_id, r.id FROM labReportRelation r WHERE "+condition+

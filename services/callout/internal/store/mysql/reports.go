@@ -171,6 +171,15 @@ func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
 	return err
 }
 
+// rerun returns the unconfirmed rerun values. Unreadable ones are omitted; reading the whole row returns their error.
+func (r *reportRow) rerun() []callout.Reading {
+	var row unconfirmedRow
+	if len(r.unconfirmed) == 0 || row.parse(r.unconfirmed) != nil {
+		return nil
+	}
+	return row.readings
+}
+
 // visible returns the condition of the reports that a session may see. All lab users may see tests without a
 // department.
 func visible(v callout.Visibility) (condition string, args []any) {

@@ -27,9 +27,15 @@ type Store interface {
 	// If the deduplication key exists or was withdrawn, it stores nothing.
 	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
 		Addition, error)
-	// Subscribed returns the subsets of the topics to which devices of the laboratory's logins are subscribed, each subset
-	// once. Devices without any of the topics are ignored.
-	Subscribed(ctx context.Context, lab authn.LabScope, topics []string) ([][]string, error)
+	// Subscribed returns the devices of the laboratory's logins that are subscribed to any of the topics.
+	Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (Devices, error)
+}
+
+// Devices are the devices that are subscribed to some topics.
+type Devices struct {
+	Topics [][]string // the subsets of the topics, each once
+	// Used is set if one of the devices does not belong to a lab user who was removed.
+	Used bool
 }
 
 // Addition is the result of Add.
@@ -198,10 +204,10 @@ func (n *Notifier) read(ctx context.Context, p authn.Principal, t Trigger) (r re
 
 // store stores the notification with its push messages, or determines that its key was used or withdrawn.
 func (n *Notifier) store(
-	ctx context.Context, r request, refs []notification.Ref, devices [][]string,
+	ctx context.Context, r request, refs []notification.Ref, devices Devices,
 ) (Result, error) {
 	now, what := n.d.Clock.Now(), identityOf(r.kind.ID, r.c)
-	record, pushes := n.compose(r, refs, devices)
+	record, pushes := n.compose(r, refs, devices.Topics)
 	record.DedupeKey = what.dedupeKey(r.lab.LabID(), r.key, now)
 	push := func(id int64) (outbox.Event, error) { return n.d.Messages.Push(r.lab, id, pushes) }
 	if n.d.PushOff {
@@ -270,10 +276,10 @@ func (n *Notifier) Reach(
 	return n.unreachable(lab, kind, devices), err
 }
 
-// subscribed returns the topics of the addressees to which devices are subscribed.
+// subscribed returns the devices that are subscribed to a topic of the addressees.
 func (n *Notifier) subscribed(
 	ctx context.Context, lab authn.LabScope, kind notification.Kind, refs []notification.Ref,
-) ([][]string, error) {
+) (Devices, error) {
 	var topics []string
 	for _, ref := range refs {
 		topics = append(topics, n.d.Names.Known(lab, kind.ID, ref)...)
@@ -282,9 +288,9 @@ func (n *Notifier) subscribed(
 }
 
 func (n *Notifier) unreachable(
-	lab authn.LabScope, kind notification.Kind, devices [][]string,
+	lab authn.LabScope, kind notification.Kind, devices Devices,
 ) notification.Unreachable {
 	return notification.Reach{
-		TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: len(devices) > 0, Waits: n.d.PushWaits(lab.LabID()),
+		TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: devices.Used, Waits: n.d.PushWaits(lab.LabID()),
 	}.Unreachable()
 }

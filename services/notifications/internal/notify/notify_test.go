@@ -276,3 +276,33 @@ func TestRefusedTriggersStoreNothing(t *testing.T) {
 		t.Errorf("inbox %v, outbox %v, relay woken %d times; want none", f.inbox(), f.Events(), f.woken)
 	}
 }
+
+// TestADeviceOfARemovedUserReachesNoOne: the only device of the laboratory belongs to a user who was removed from its
+// list of users. The device still gets the push, and the response says that no device of the laboratory exists.
+func TestADeviceOfARemovedUserReachesNoOne(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	asha := storetest.User(t, 12, 77)
+	topic := storetest.Names.Of(asha.Lab, notification.CriticalReport, notification.Ref{Kind: notification.RefLab, ID: 12})
+	f.Exec("INSERT INTO FcmDevices (token, lab_id, user_type, lab_user_id, topics, last_activity, created_at)"+
+		" VALUES ('T', 12, 'lab_user', 77, JSON_ARRAY(?), 1, 1)", topic[0])
+	service := authn.Principal{Kind: authn.Service}
+	want := func(what string, want notification.Unreachable) {
+		t.Helper()
+		got, err := f.Reach(t.Context(), service, 12, notification.CriticalReport)
+		if err != nil || got != want {
+			t.Errorf("%s: reach is %q, %v; want %q", what, got, err, want)
+		}
+		result, err := f.Notify(t.Context(), service, notify.Trigger{
+			Gateway: notify.Gateway, TypeID: notification.CriticalReport, Context: []byte(`{"lab_id":12,"lrr_id":7001}`),
+		})
+		if err != nil || result.Unreachable != want || result.Topic != topic[0] {
+			t.Errorf("%s: the notice is %+v, %v; want unreachable %q and topic %s", what, result, err, want, topic[0])
+		}
+	}
+	want("Asha works here", "")
+	f.Exec("DELETE FROM labUser WHERE id = 77")
+	want("Asha was removed", notification.NoDevice)
+	f.Exec("DELETE FROM labUser WHERE labId_id = 12")
+	want("an installation without a list of users", "")
+}

@@ -142,7 +142,7 @@ func (f *fixture) push(names notification.Names) []string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return notification.Choose(known, devices)
+	return notification.Choose(known, devices.Topics)
 }
 
 func asha(t *testing.T) notification.Viewer {

@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
 // owner holds the columns that identify the owner of a device.
@@ -268,27 +269,32 @@ func (s *Store) Oldest(
 
 // Subscribed reads confirmed topics only, because the provider may not have a pending one. Concurrent triggers for the
 // same addressees share the query, which reads every device of the laboratory.
-func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (devices [][]string, err error) {
+func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (notify.Devices, error) {
 	key := sameTopics{lab.LabID(), strings.Join(topics, " ")}
-	return s.subscribed.Do(ctx, key, struct{}{}, func(ctx context.Context, _ []struct{}) ([][]string, error) {
+	return s.subscribed.Do(ctx, key, struct{}{}, func(ctx context.Context, _ []struct{}) (notify.Devices, error) {
 		return s.readSubscribed(ctx, lab, topics)
 	})
 }
 
+// listed is the condition of devices (alias d) whose lab user was not removed from the laboratory's list of users. Some
+// installations have no such list.
+const listed = "(d.lab_user_id IS NULL OR EXISTS (SELECT 1 FROM labUser u WHERE u.id = d.lab_user_id AND u.labId_id = d.lab_id)" +
+	" OR NOT EXISTS (SELECT 1 FROM labUser u WHERE u.labId_id = d.lab_id))"
+
 // readSubscribed searches for the quoted names in the text of the lists, which costs half of parsing them as JSON.
 func (s *Store) readSubscribed(
 	ctx context.Context, lab authn.LabScope, topics []string,
-) (devices [][]string, err error) {
-	const has = "LOCATE(?, CAST(topics AS BINARY)) > 0"
+) (devices notify.Devices, err error) {
+	const has = "LOCATE(?, CAST(d.topics AS BINARY)) > 0"
 	args := make([]any, 0, len(topics)+1)
 	for _, topic := range topics {
 		args = append(args, `"`+topic+`"`)
 	}
-	query := "SELECT DISTINCT " + has + strings.Repeat(", "+has, len(topics)-1) + " FROM FcmDevices WHERE lab_id = ?"
+	query := "SELECT DISTINCT " + listed + strings.Repeat(", "+has, len(topics)) + " FROM FcmDevices d WHERE d.lab_id = ?"
 	combinations, err := mysqldb.Collect(ctx, s.db, query, append(args, lab.LabID()),
 		func(row mysqldb.Row, held *[]bool) error {
-			*held = make([]bool, len(topics))
-			columns := make([]any, len(topics))
+			*held = make([]bool, 1+len(topics))
+			columns := make([]any, len(*held))
 			for i := range columns {
 				columns[i] = &(*held)[i]
 			}
@@ -296,13 +302,13 @@ func (s *Store) readSubscribed(
 		})
 	for _, held := range combinations {
 		var list []string
-		for i, has := range held {
+		for i, has := range held[1:] {
 			if has {
 				list = append(list, topics[i])
 			}
 		}
 		if list != nil {
-			devices = append(devices, list)
+			devices.Topics, devices.Used = append(devices.Topics, list), devices.Used || held[0]
 		}
 	}
 	return devices, mysqldb.Wrap("find subscribed devices", err)

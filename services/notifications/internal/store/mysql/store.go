@@ -31,7 +31,7 @@ type Store struct {
 	// additions combines concurrent triggers of a laboratory in shared statements. The key is the laboratory's id.
 	additions  coalesce.Reads[int64, *addition, struct{}]
 	kinds      coalesce.Reads[sameKind, struct{}, notification.Kind]
-	subscribed coalesce.Reads[sameTopics, struct{}, [][]string]
+	subscribed coalesce.Reads[sameTopics, struct{}, notify.Devices]
 }
 
 var (

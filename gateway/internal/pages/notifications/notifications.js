@@ -77,6 +77,12 @@ async function mark(item, action) {
   }
 }
 
+// markAll marks the notifications read that the page has: what arrived meanwhile stays unread.
+async function markAll() {
+  if (items.length) await request(`${base}notification/read-all?up_to=${Math.max(...items.map((item) => item.id))}`, {});
+  await load();
+}
+
 function arrived(item) {
   items = [item, ...items.filter((one) => one.id !== item.id)].sort((a, b) => b.id - a.id);
   show();
@@ -165,7 +171,7 @@ async function laboratory() {
 
 $("only").addEventListener("change", show);
 $("allow").addEventListener("click", () => allow().catch((problem) => tell(problem.message, "bad")));
-$("all").addEventListener("click", () => request(`${base}notification/read-all`, {}).then(load).catch((problem) => tell(problem.message, "bad")));
+$("all").addEventListener("click", () => markAll().catch((problem) => tell(problem.message, "bad")));
 person = await header();
 login = await currentLogin();
 live(`${base}live`, { open: opened, lost, event: (name, data) => { came++; received[name]?.(data); } });

@@ -49,13 +49,13 @@ func (s *Server) MarkNotification(
 // MarkAllRead marks the login's notifications read.
 func (s *Server) MarkAllRead(
 	ctx context.Context,
-	_ *notificationsv1.MarkAllReadRequest,
+	in *notificationsv1.MarkAllReadRequest,
 ) (*notificationsv1.MarkAllReadResponse, error) {
 	v, err := viewer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.d.Inbox.MarkAll(ctx, v)
+	n, err := s.d.Inbox.MarkAll(ctx, v, in.UpTo) //nolint:protogetter // a pointer, because absent differs from 0
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func TestACrashLeavesEachReadingWithItsActivity(t *testing.T) {
 			return err
 		},
 		"mark all": func(i *inbox.Inbox) error {
-			_, err := i.MarkAll(t.Context(), v)
+			_, err := i.MarkAll(t.Context(), v, nil)
 			return err
 		},
 	} {

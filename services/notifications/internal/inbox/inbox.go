@@ -3,6 +3,7 @@ package inbox
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -183,9 +184,16 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
 
-// MarkAll marks the newest unread notifications of the default window as read, at most MaxMarked. It returns their
-// number.
-func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error) {
+// MarkAll marks the newest unread notifications of the default window with ids up to upTo as read, at most MaxMarked. It
+// returns their number. With a nil upTo, it marks all.
+func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer, upTo *int64) (int, error) {
+	last := int64(math.MaxInt64)
+	if upTo != nil {
+		last = *upTo
+	}
+	if last <= 0 {
+		return 0, apperr.InvalidField("up_to", "up_to must be the id of a notification, a positive integer")
+	}
 	window, err := notification.ParseWindow("", "", time.UTC, i.d.Clock.Now())
 	if err != nil {
 		return 0, err
@@ -201,7 +209,7 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 	total := 0
 	for total < limit {
 		step := min(markStep, limit-total)
-		n, err := i.d.Writer.MarkRead(ctx, v, window, step, i.d.Clock.Now())
+		n, err := i.d.Writer.MarkRead(ctx, v, window, last, step, i.d.Clock.Now())
 		if err != nil {
 			return total, err
 		}

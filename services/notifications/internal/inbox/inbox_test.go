@@ -157,10 +157,10 @@ type recorder struct {
 }
 
 func (r *recorder) MarkRead(
-	ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time,
+	ctx context.Context, v notification.Viewer, w notification.Window, last int64, limit int, now time.Time,
 ) (int, error) {
 	r.limits = append(r.limits, limit)
-	return r.Writer.MarkRead(ctx, v, w, limit, now)
+	return r.Writer.MarkRead(ctx, v, w, last, limit, now)
 }
 
 // TestMarkingAllSearchesOnlyForUnreadNotifications checks that the first call searches for two notifications and the
@@ -173,7 +173,7 @@ func TestMarkingAllSearchesOnlyForUnreadNotifications(t *testing.T) {
 	r := &recorder{Writer: f.Database}
 	all := f.over(f.Database, r)
 	for _, want := range []int{2, 0} {
-		if n, err := all.MarkAll(t.Context(), asha(t)); err != nil || n != want {
+		if n, err := all.MarkAll(t.Context(), asha(t), nil); err != nil || n != want {
 			t.Fatalf("marked %d, %v, want %d", n, err, want)
 		}
 	}
@@ -189,7 +189,7 @@ func TestAllNotificationsAreMarkedReadInStepsAndOnce(t *testing.T) {
 	f.Exec("INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, created_at)"+
 		" SELECT 12, 45, 2, '{}', ? FROM "+mysqltest.Numbers(many), storetest.Start.AddDate(0, 0, -1).Unix())
 	for _, want := range []int{many, 0} {
-		if n, err := f.MarkAll(t.Context(), asha(t)); err != nil || n != want {
+		if n, err := f.MarkAll(t.Context(), asha(t), nil); err != nil || n != want {
 			t.Fatalf("marked %d, %v, want %d", n, err, want)
 		}
 	}
@@ -199,5 +199,35 @@ func TestAllNotificationsAreMarkedReadInStepsAndOnce(t *testing.T) {
 	list, err := f.Activities(t.Context(), asha(t), "", "")
 	if err != nil || len(list.Activities) != many || list.LimitReached {
 		t.Errorf("%d activities, %v; want %d", len(list.Activities), err, many)
+	}
+}
+
+// TestWhatArrivedSinceTheListWasShownStaysUnread: a critical result arrives after Asha's page loaded its list and before
+// she marks everything read. It must stay unread, because she has not seen it.
+func TestWhatArrivedSinceTheListWasShownStaysUnread(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.add(t, 3)
+	f.add(t, 2)
+	list := func() inbox.List {
+		t.Helper()
+		list, err := f.List(t.Context(), asha(t), inbox.Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	seen := list().Notifications[0].ID
+	f.add(t, 0)
+	if n, err := f.MarkAll(t.Context(), asha(t), &seen); err != nil || n != 2 {
+		t.Errorf("marked %d, %v, want the 2 that were shown", n, err)
+	}
+	if list := list(); list.Unread != 1 || list.Notifications[0].ReadOn != nil {
+		t.Errorf("unread %d, the newest is %+v; want it unread", list.Unread, list.Notifications[0])
+	}
+	for _, wrong := range []int64{0, -1} {
+		if _, err := f.MarkAll(t.Context(), asha(t), &wrong); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("up_to %d: %v, want it refused", wrong, err)
+		}
 	}
 }

@@ -35,8 +35,10 @@ type Writer interface {
 	// Mark applies the action to a notification. It returns when the viewer read it, nil if it is unread. It returns
 	// notification.ErrNotFound if the viewer may not see the notification.
 	Mark(ctx context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time) (*int64, error)
-	// MarkRead marks up to limit unread notifications of the window as read, newest first. It returns their number.
-	MarkRead(ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time) (int, error)
+	// MarkRead marks unread notifications of the window with ids up to last as read, newest first, at most limit. It
+	// returns their number.
+	MarkRead(ctx context.Context, v notification.Viewer, w notification.Window, last int64, limit int, now time.Time) (
+		int, error)
 }
 
 // Page selects a part of a list.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -358,7 +359,7 @@ func TestAWithdrawalWaitsForItsReaders(t *testing.T) {
 			return err
 		}},
 		"a reader of everything": {"FOR UPDATE", nil, func() error {
-			_, err := f.MarkRead(t.Context(), storetest.User(t, 12, 79), month, 9, f.Clock.Now())
+			_, err := f.MarkRead(t.Context(), storetest.User(t, 12, 79), month, math.MaxInt64, 9, f.Clock.Now())
 			return err
 		}},
 	} {

@@ -993,7 +993,9 @@ func (x *NotificationState) GetNotificationActivities() []*NotificationActivity 
 }
 
 type MarkAllReadRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The highest id of the notifications that the user saw; later ones stay unread. Absent: all are marked.
+	UpTo          *int64 `protobuf:"varint,1,opt,name=up_to,json=upTo,proto3,oneof" json:"up_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1026,6 +1028,13 @@ func (x *MarkAllReadRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use MarkAllReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkAllReadRequest) Descriptor() ([]byte, []int) {
 	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MarkAllReadRequest) GetUpTo() int64 {
+	if x != nil && x.UpTo != nil {
+		return *x.UpTo
+	}
+	return 0
 }
 
 type MarkAllReadResponse struct {
@@ -2287,8 +2296,10 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\n" +
 	"\b_read_onB\x0f\n" +
 	"\r_read_by_nameB\x13\n" +
-	"\x11_read_by_username\"\x14\n" +
-	"\x12MarkAllReadRequest\"a\n" +
+	"\x11_read_by_username\"F\n" +
+	"\x12MarkAllReadRequest\x12&\n" +
+	"\x05up_to\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x04upTo\x88\x01\x01B\b\n" +
+	"\x06_up_to\"a\n" +
 	"\x13MarkAllReadResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
@@ -2514,6 +2525,7 @@ func file_lab_notifications_v1_notifications_proto_init() {
 	file_lab_notifications_v1_notifications_proto_msgTypes[5].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[6].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[13].OneofWrappers = []any{}
+	file_lab_notifications_v1_notifications_proto_msgTypes[14].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[16].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[21].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[27].OneofWrappers = []any{}

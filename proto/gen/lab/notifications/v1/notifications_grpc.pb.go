@@ -58,7 +58,7 @@ type NotificationsServiceClient interface {
 	GetReach(ctx context.Context, in *GetReachRequest, opts ...grpc.CallOption) (*GetReachResponse, error)
 	// Marks a notification read or unread.
 	MarkNotification(ctx context.Context, in *MarkNotificationRequest, opts ...grpc.CallOption) (*MarkNotificationResponse, error)
-	// Marks every visible notification read.
+	// Marks the visible notifications read, at most those up to one that the user saw.
 	MarkAllRead(ctx context.Context, in *MarkAllReadRequest, opts ...grpc.CallOption) (*MarkAllReadResponse, error)
 	// Lists read and delivery events within a period.
 	ListActivities(ctx context.Context, in *ListActivitiesRequest, opts ...grpc.CallOption) (*ListActivitiesResponse, error)
@@ -266,7 +266,7 @@ type NotificationsServiceServer interface {
 	GetReach(context.Context, *GetReachRequest) (*GetReachResponse, error)
 	// Marks a notification read or unread.
 	MarkNotification(context.Context, *MarkNotificationRequest) (*MarkNotificationResponse, error)
-	// Marks every visible notification read.
+	// Marks the visible notifications read, at most those up to one that the user saw.
 	MarkAllRead(context.Context, *MarkAllReadRequest) (*MarkAllReadResponse, error)
 	// Lists read and delivery events within a period.
 	ListActivities(context.Context, *ListActivitiesRequest) (*ListActivitiesResponse, error)

@@ -238,10 +238,10 @@ func noteActivity(
 }
 
 func (s *Store) MarkRead(
-	ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time,
+	ctx context.Context, v notification.Viewer, w notification.Window, last int64, limit int, now time.Time,
 ) (marked int, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		ids, err := unread(ctx, tx, v, w, limit)
+		ids, err := unread(ctx, tx, v, w, last, limit)
 		marked = len(ids)
 		if err != nil || marked == 0 {
 			return err
@@ -274,10 +274,12 @@ func lockMarked(ctx context.Context, tx *sql.Tx, lab authn.LabScope, ids []int64
 		strings.Repeat(",?", len(ids)-1)+") ORDER BY id"+marking, args, func(*sql.Rows) error { return nil })
 }
 
-func unread(ctx context.Context, tx *sql.Tx, v notification.Viewer, w notification.Window, limit int) ([]int64, error) {
+func unread(
+	ctx context.Context, tx *sql.Tx, v notification.Viewer, w notification.Window, last int64, limit int,
+) ([]int64, error) {
 	condition, args := visible(v)
 	args = append(readerArgs(v), args...)
 	return mysqldb.Collect(ctx, tx, "SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
-		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL ORDER BY n.created_at DESC, n.id DESC LIMIT ?",
-		append(args, w.From, w.To, limit), func(row mysqldb.Row, id *int64) error { return row.Scan(id) })
+		" AND n.created_at BETWEEN ? AND ? AND n.id <= ? AND r.read_on IS NULL ORDER BY n.created_at DESC, n.id DESC LIMIT ?",
+		append(args, w.From, w.To, last, limit), func(row mysqldb.Row, id *int64) error { return row.Scan(id) })
 }

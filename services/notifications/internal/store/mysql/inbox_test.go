@@ -3,6 +3,7 @@ package mysql_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -222,7 +223,7 @@ func TestMarkReadStopsAtItsLimit(t *testing.T) {
 		s.Put(v.Lab, notify.New{}, start)
 	}
 	for _, want := range []int{3, 2, 0} {
-		if n, err := s.MarkRead(t.Context(), v, all, 3, start); err != nil || n != want {
+		if n, err := s.MarkRead(t.Context(), v, all, math.MaxInt64, 3, start); err != nil || n != want {
 			t.Fatalf("marked %d, %v, want %d", n, err, want)
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
 const (
@@ -106,6 +108,26 @@ func TestARerunValueOfATestThatIsNotBilledIsOnTheBoard(t *testing.T) {
 	rerun("7.9")
 	b.Pass(31 * time.Minute)
 	b.Want("notices of 7.9", b.Notices(), "[unconfirmed unconfirmed]")
+}
+
+// TestANewRerunValueIsOnTheBoardBehindManyOldOnes: no one confirms or aborts reruns, so that a hundred reports have
+// critical rerun values from long ago. A new one must still be on the board.
+func TestANewRerunValueIsOnTheBoardBehindManyOldOnes(t *testing.T) {
+	b := fixture(t)
+	b.Exec("INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleCollected)" +
+		" SELECT 8000 + seq, 12, 400, 501, 66, 1 FROM " + mysqltest.Numbers(worklist.MaxUnconfirmed))
+	b.Exec("INSERT INTO callout_unconfirmed (lab_report_id, lab_id, as_of, received_at, readings) SELECT 8000 + seq, 12, seq, seq," +
+		" '[{\"ProfileTestID\":66,\"Index\":2,\"Order\":2,\"Value\":\"7.9\"}]' FROM " + mysqltest.Numbers(worklist.MaxUnconfirmed))
+	now := b.Clock.Now().UnixMicro()
+	b.Must(b.Evaluate.SetUnconfirmed(t.Context(), storetest.Lab(t, 12), evaluate.Unconfirmed{
+		ReportID: potassium, AsOf: now, ReceivedAt: now,
+		Readings: []callout.Reading{{ProfileTestID: 66, Index: index, Order: index, Name: "Potassium", Value: "8.8"}},
+	}))
+	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+	b.Must(err)
+	b.Want("listed", len(open.Unconfirmed), worklist.MaxUnconfirmed)
+	b.Want("the last one", open.Unconfirmed[worklist.MaxUnconfirmed-1].Report.ID, potassium)
+	b.Want("the first one", open.Unconfirmed[0].Report.ID, 8002)
 }
 
 // TestAValueThatBecameUnreadableCanBeCalled checks that a call about 7.9 can be recorded after the value was replaced

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -169,6 +170,8 @@ func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.V
 // values are not critical.
 const maxUnconfirmedRead = 5000
 
+// unconfirmed returns the newest critical rerun values, the earliest first. No one may ever confirm or abort a rerun, and
+// old values must not displace new ones.
 func (s *Store) unconfirmed(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility,
 ) ([]worklist.Unconfirmed, error) {
@@ -177,7 +180,7 @@ func (s *Store) unconfirmed(
 	var ids []int64
 	err := each(ctx, s.db, "read unconfirmed values", unconfirmedColumns+" JOIN labReportRelation r ON r.id = n.lab_report_id AND r.labId_id ="+
 		" n.lab_id LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE n.lab_id = ? AND n.readings IS NOT NULL AND r.dismissed = 0"+condition+
-		" ORDER BY n.received_at, n.lab_report_id LIMIT ?", append(append([]any{scope.LabID()}, args...), maxUnconfirmedRead),
+		" ORDER BY n.received_at DESC, n.lab_report_id DESC LIMIT ?", append(append([]any{scope.LabID()}, args...), maxUnconfirmedRead),
 		func(r *sql.Rows) error {
 			row, err := scanUnconfirmed(r)
 			rows[row.report], ids = row, append(ids, row.report)
@@ -196,6 +199,7 @@ func (s *Store) unconfirmed(
 			})
 		}
 	}
+	slices.Reverse(found)
 	return found, err
 }
 

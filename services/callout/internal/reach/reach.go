@@ -51,6 +51,8 @@ type Ledgers interface {
 	Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error)
 	// EscalatedOfBill returns the waiting reports of a bill that have been escalated.
 	EscalatedOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
+	// WaitsUnconfirmed reports whether rerun values of the report wait for confirmation.
+	WaitsUnconfirmed(ctx context.Context, scope authn.LabScope, reportID int64) (bool, error)
 }
 
 // Client is the client of the notification service.
@@ -162,6 +164,8 @@ func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Me
 		return callout.StillWrong(ledger, m.Key, m.Audience), nil
 	case callout.TellUnclear:
 		return callout.StillUnclear(ledger, m.Key), nil
+	case callout.TellUnconfirmed:
+		return u.d.Ledgers.WaitsUnconfirmed(ctx, scope, m.ReportID)
 	}
 	return true, nil
 }

@@ -110,3 +110,29 @@ func rerun(b *storetest.Fixture, values ...string) {
 	}
 	b.Must(b.Evaluate.SetUnconfirmed(b.T.Context(), storetest.Lab(b.T, 12), u))
 }
+
+// TestANoticeOfAnUnconfirmedValueIsNotSentAfterItsEnd: the notice waits in the outbox, because the notification service is
+// away. It must not be sent once the value was confirmed or the report dismissed, and must be while a newer value waits.
+func TestANoticeOfAnUnconfirmedValueIsNotSentAfterItsEnd(t *testing.T) {
+	t.Parallel()
+	b := storetest.New(t)
+	rerun(b, "7.9")
+	m := callout.Message{Kind: callout.TellUnconfirmed, ReportID: potassium, Key: "unconfirmed:1"}
+	want := func(what string, want bool) {
+		t.Helper()
+		got, err := b.Reaching.ToSend(t.Context(), storetest.Lab(t, 12), m)
+		b.Must(err)
+		b.Want(what, got, want)
+	}
+	want("it waits", true)
+	b.Clock.Advance(time.Minute)
+	rerun(b, "8.3")
+	want("a newer one waits", true)
+	b.Dismiss(potassium)
+	want("dismissed", false)
+	b.Exec("UPDATE labReportRelation SET dismissed = 0")
+	want("not dismissed", true)
+	b.Clock.Advance(time.Minute)
+	rerun(b)
+	want("confirmed", false)
+}

@@ -126,3 +126,12 @@ func (s *Store) EscalatedOfBill(ctx context.Context, scope authn.LabScope, billI
 		[]any{scope.LabID(), billID}, scanIDs(&ids))
 	return ids, err
 }
+
+func (s *Store) WaitsUnconfirmed(
+	ctx context.Context, scope authn.LabScope, reportID int64,
+) (waits bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM callout_unconfirmed n JOIN labReportRelation r ON r.id = n.lab_report_id"+
+		" AND r.labId_id = n.lab_id WHERE n.lab_report_id = ? AND n.lab_id = ? AND n.readings IS NOT NULL AND r.dismissed = 0)",
+		reportID, scope.LabID()).Scan(&waits)
+	return waits, wrap("read unconfirmed values", err)
+}

@@ -119,10 +119,9 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	if err != nil {
 		return err
 	}
-	if _, err := u.d.Evaluator.Reports(ctx, scope, ids, callout.Event{NoticesBack: true}); err != nil {
-		return err
-	}
-	return u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now())
+	_, err = u.d.Evaluator.Reports(ctx, scope, ids, callout.Event{NoticesBack: true})
+	// Reports that could not be evaluated keep their marks and are found again in the next run.
+	return errors.Join(err, u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now()))
 }
 
 // Delivered stores the outcome of a notice. reason is why it reached no device, or empty if it did.

@@ -1,9 +1,12 @@
 package reach_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
@@ -135,4 +138,34 @@ func TestANoticeOfAnUnconfirmedValueIsNotSentAfterItsEnd(t *testing.T) {
 	b.Clock.Advance(time.Minute)
 	rerun(b)
 	want("confirmed", false)
+}
+
+var errBroken = errors.New("broken")
+
+// broken is a fake that cannot evaluate reports.
+type broken struct{}
+
+func (broken) Reports(context.Context, authn.LabScope, []int64, callout.Event) ([]evaluate.Result, error) {
+	return nil, errBroken
+}
+
+// TestAReportThatCannotBeEvaluatedDoesNotKeepTheBoardsWarning: the type is on again, and the report whose notice was not
+// sent cannot be evaluated at present. The board must not say that the type is off, and the report is tried again.
+func TestAReportThatCannotBeEvaluatedDoesNotKeepTheBoardsWarning(t *testing.T) {
+	t.Parallel()
+	b := storetest.New(t)
+	b.Enter(potassium, index, "7.9")
+	delivered(b, reach.TypeOff)
+	b.Reach.Reason = ""
+	fails := reach.New(reach.Deps{
+		Store: b.Store, Ledgers: b.Store, Client: b.Reach, Evaluator: broken{}, Signals: b.Count, Counters: b.Count, Clock: b.Clock,
+	})
+	if err := fails.RunOnce(t.Context()); !errors.Is(err, errBroken) {
+		t.Fatalf("got %v, want %v", err, errBroken)
+	}
+	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+	b.Must(err)
+	b.Want("the board's warning", open.Off.Reason, "")
+	b.Must(b.Reaching.RunOnce(t.Context()))
+	b.Want("tried again", b.Notices(), "[pending]")
 }

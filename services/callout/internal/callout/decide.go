@@ -361,13 +361,21 @@ func (x *decider) newerThanWait(p Parameter) bool {
 	return now == nil || now.At.After(x.f.Wait.DetectedAt)
 }
 
-// unsent reports whether the notification service did not accept the last notice, escalation or reminder about a
-// waiting value.
+// unsent reports whether the notification service did not accept the last notice about a waiting value, or the last
+// escalation or reminder since. A sent escalation does not replace a notice, because it goes to the laboratory only.
 func (x *decider) unsent(p *Parameter) bool {
+	escalated := false
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		s := &x.ledger[i]
-		if (s.Kind == Notice || s.Kind == Escalation || s.Kind == Reminder) && s.about(p.Key()) != nil {
+		switch {
+		case s.about(p.Key()) == nil:
+		case s.Kind == Notice:
 			return s.NotSent
+		case (s.Kind == Escalation || s.Kind == Reminder) && !escalated:
+			if s.NotSent {
+				return true
+			}
+			escalated = true
 		}
 	}
 	return false

@@ -3,6 +3,8 @@ package reach_test
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,19 +26,17 @@ func delivered(b *storetest.Fixture, reason string) {
 	b.T.Helper()
 	lab := storetest.Lab(b.T, 12)
 	b.Reach.Reason = reason
-	rows, err := b.DB.QueryContext(b.T.Context(), "SELECT SUBSTRING_INDEX(SUBSTRING_INDEX(dedupe_key, '::', 1), ':7001:', -1)"+
-		" FROM outbox_callout WHERE kind = 'notifications.notify'")
-	b.Must(err)
-	var keys []string
-	for rows.Next() {
-		var key string
-		b.Must(rows.Scan(&key))
-		keys = append(keys, key)
-	}
-	b.Must(rows.Err())
+	events := b.Sent()
 	b.Exec("DELETE FROM outbox_callout")
-	for _, key := range keys {
-		b.Must(b.Reaching.Delivered(b.T.Context(), lab, callout.Message{ReportID: potassium, Key: key}, reason, b.Clock.Now()))
+	for _, e := range events {
+		if e.Kind != "notifications.notify" {
+			continue
+		}
+		_, key, _ := strings.Cut(strings.Split(e.DedupeKey, "::")[0], ":") // the key is kind:report:statement::audience
+		report, statement, _ := strings.Cut(key, ":")
+		id, err := strconv.ParseInt(report, 10, 64)
+		b.Must(err)
+		b.Must(b.Reaching.Delivered(b.T.Context(), lab, callout.Message{ReportID: id, Key: statement}, reason, b.Clock.Now()))
 	}
 }
 
@@ -168,4 +168,25 @@ func TestAReportThatCannotBeEvaluatedDoesNotKeepTheBoardsWarning(t *testing.T) {
 	b.Want("the board's warning", open.Off.Reason, "")
 	b.Must(b.Reaching.RunOnce(t.Context()))
 	b.Want("tried again", b.Notices(), "[pending]")
+}
+
+// TestTheNoticesOfAllReportsAreSentAfterASharedEscalation: two results of a bill become critical while the laboratory has
+// the type switched off, and one escalation is made for both. Once the type is on, both are announced. An escalation that
+// was sent, to the laboratory only, does not replace the notice.
+func TestTheNoticesOfAllReportsAreSentAfterASharedEscalation(t *testing.T) {
+	t.Parallel()
+	for _, escalated := range []string{reach.TypeOff, ""} {
+		b := storetest.New(t)
+		b.SetValue(potassium, index, "7.1")
+		b.SetValue(storetest.Count, storetest.CountIndex, "5")
+		b.Judged(12, potassium, storetest.Count)
+		delivered(b, reach.TypeOff)
+		b.Clock.Advance(31 * time.Minute)
+		b.Must(b.Reaper.RunOnce(t.Context()))
+		b.Want("one escalation for both", b.Notices(), "[escalation]")
+		delivered(b, escalated)
+		b.Reach.Reason = ""
+		b.Must(b.Reaper.RunOnce(t.Context()))
+		b.Want("the type is on", b.Notices(), "[pending pending]")
+	}
 }

@@ -27,6 +27,7 @@ type others struct {
 	err       error
 	deadline  callout.Deadline
 	off       bool
+	tombstone bool     // the notice was withdrawn before
 	reasons   []string // outcomes of notices
 	withdrawn []*notificationsv1.WithdrawNoticeRequest
 	wasRead   bool
@@ -54,7 +55,11 @@ func (o *others) Notify(
 	_ context.Context, in *notificationsv1.NotifyRequest, _ ...grpc.CallOption,
 ) (*notificationsv1.NotifyResponse, error) {
 	o.notified = append(o.notified, in)
-	return &notificationsv1.NotifyResponse{Success: !o.off}, o.err
+	out := &notificationsv1.NotifyResponse{Success: !o.off && !o.tombstone}
+	if o.off {
+		out.Unreachable = new(reach.TypeOff)
+	}
+	return out, o.err
 }
 
 func (o *others) Deadline(context.Context, authn.LabScope, int64) (callout.Deadline, error) {
@@ -193,6 +198,17 @@ func TestANoticeThatReachesNoOneIsNoted(t *testing.T) {
 	}
 	if len(o.reasons) != 1 || o.reasons[0] != reach.TypeOff {
 		t.Fatalf("reasons %q, want %q", o.reasons, reach.TypeOff)
+	}
+}
+
+// TestANoticeThatWasWithdrawnMeanwhileIsNotNotedAsSwitchedOff: the withdrawal overtook the notice. Neither the board nor the
+// history may say that the laboratory has notifications switched off.
+func TestANoticeThatWasWithdrawnMeanwhileIsNotNotedAsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	o := &others{tombstone: true}
+	notice, err := delivery.Messages{}.Encode(12, callout.Message{Kind: callout.Announce, ReportID: 7001, BillID: 400, Key: "notice:1"})
+	if err := deliver(t, o.dispatcher(), notice, err); err != nil || len(o.notified) != 1 || len(o.reasons) != 0 {
+		t.Fatalf("%v, %d notices, outcomes %q; want one notice and no outcome", err, len(o.notified), o.reasons)
 	}
 }
 

@@ -97,11 +97,10 @@ func (d Dispatcher) send(
 		}
 		return d.unavailable(ctx, scope, m, sentAt, outbox.Classify(err))
 	}
-	reason := out.GetUnreachable()
-	if !out.GetSuccess() {
-		reason = reach.TypeOff
+	if !out.GetSuccess() && out.GetUnreachable() == "" {
+		return nil // withdrawn while it was on its way
 	}
-	return outbox.Classify(d.Notices.Delivered(ctx, scope, m, reason, sentAt))
+	return outbox.Classify(d.Notices.Delivered(ctx, scope, m, out.GetUnreachable(), sentAt))
 }
 
 // unavailable stores that notices cannot be sent, for display on the board, and returns the cause.

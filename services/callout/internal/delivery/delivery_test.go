@@ -201,8 +201,8 @@ func TestANoticeThatReachesNoOneIsNoted(t *testing.T) {
 	}
 }
 
-// TestANoticeThatWasWithdrawnMeanwhileIsNotNotedAsSwitchedOff: the withdrawal overtook the notice. Neither the board nor the
-// history may say that the laboratory has notifications switched off.
+// TestANoticeThatWasWithdrawnMeanwhileIsNotNotedAsSwitchedOff: the withdrawal overtook the notice. Neither the board
+// nor the history may say that the laboratory has notifications switched off.
 func TestANoticeThatWasWithdrawnMeanwhileIsNotNotedAsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	o := &others{tombstone: true}

@@ -44,8 +44,8 @@ func TestABlankParameterDoesNotKeepACorrectedReportWaiting(t *testing.T) {
 		" Critical result withdrawn before a callout: its value is not critical any more]")
 }
 
-// TestAValueOfAProfileWithinAProfileIsJudged: the electrolytes belong to the profile 71, which belongs to the profile 70.
-// The report is about 70, and its potassium names the electrolytes. Later their limits change.
+// TestAValueOfAProfileWithinAProfileIsJudged: the electrolytes belong to the profile 71, which belongs to the profile
+// 70. The report is about 70, and its potassium names the electrolytes. Later their limits change.
 func TestAValueOfAProfileWithinAProfileIsJudged(t *testing.T) {
 	b := fixture(t)
 	b.Exec("INSERT INTO AllTests (id, testName, departmentId_id) VALUES (70, 'Health check', 5), (71, 'Metabolism', 5)")
@@ -83,8 +83,8 @@ func TestARerunValueOfAProfileWithinAProfileIsOnTheBoard(t *testing.T) {
 	b.Want("critical rerun values", len(open.Unconfirmed), 1)
 }
 
-// TestARerunValueOfATestThatIsNotBilledIsOnTheBoard: the rerun value names a test that the bill does not have, as that of
-// a profile that was changed since. Its potassium is not critical until the limits change.
+// TestARerunValueOfATestThatIsNotBilledIsOnTheBoard: the rerun value names a test that the bill does not have, as that
+// of a profile that was changed since. Its potassium is not critical until the limits change.
 func TestARerunValueOfATestThatIsNotBilledIsOnTheBoard(t *testing.T) {
 	b := fixture(t)
 	b.Exec("INSERT INTO AllTests (id, testName, departmentId_id) VALUES (70, 'Health check', 5)")

@@ -40,9 +40,9 @@ func delivered(b *storetest.Fixture, reason string) {
 	}
 }
 
-// TestNoticesThatWereSwitchedOffAreSentOnceTheTypeIsOn: a value turns unclear, a rerun value waits for its confirmation,
-// or a called value turns out to be wrong while the laboratory has the type switched off. The notice must be sent, once,
-// when the type is on again, as that of a critical value is.
+// TestNoticesThatWereSwitchedOffAreSentOnceTheTypeIsOn: a value turns unclear, a rerun value waits for its
+// confirmation, or a called value turns out to be wrong while the laboratory has the type switched off. The notice must
+// be sent, once, when the type is on again, as that of a critical value is.
 func TestNoticesThatWereSwitchedOffAreSentOnceTheTypeIsOn(t *testing.T) {
 	t.Parallel()
 	for kind, story := range map[string]struct{ begin, over func(*storetest.Fixture) }{
@@ -114,8 +114,9 @@ func rerun(b *storetest.Fixture, values ...string) {
 	b.Must(b.Evaluate.SetUnconfirmed(b.T.Context(), storetest.Lab(b.T, 12), u))
 }
 
-// TestANoticeOfAnUnconfirmedValueIsNotSentAfterItsEnd: the notice waits in the outbox, because the notification service is
-// away. It must not be sent once the value was confirmed or the report dismissed, and must be while a newer value waits.
+// TestANoticeOfAnUnconfirmedValueIsNotSentAfterItsEnd: the notice waits in the outbox, because the notification service
+// is unavailable. It must not be sent once the value was confirmed or the report dismissed, and must be while a newer
+// value waits.
 func TestANoticeOfAnUnconfirmedValueIsNotSentAfterItsEnd(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -149,8 +150,8 @@ func (broken) Reports(context.Context, authn.LabScope, []int64, callout.Event) (
 	return nil, errBroken
 }
 
-// TestAReportThatCannotBeEvaluatedDoesNotKeepTheBoardsWarning: the type is on again, and the report whose notice was not
-// sent cannot be evaluated at present. The board must not say that the type is off, and the report is tried again.
+// TestAReportThatCannotBeEvaluatedDoesNotKeepTheBoardsWarning: the type is on again, and the report whose notice was
+// not sent cannot be evaluated at present. The board must not say that the type is off, and the report is tried again.
 func TestAReportThatCannotBeEvaluatedDoesNotKeepTheBoardsWarning(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -170,9 +171,9 @@ func TestAReportThatCannotBeEvaluatedDoesNotKeepTheBoardsWarning(t *testing.T) {
 	b.Want("tried again", b.Notices(), "[pending]")
 }
 
-// TestTheNoticesOfAllReportsAreSentAfterASharedEscalation: two results of a bill become critical while the laboratory has
-// the type switched off, and one escalation is made for both. Once the type is on, both are announced. An escalation that
-// was sent, to the laboratory only, does not replace the notice.
+// TestTheNoticesOfAllReportsAreSentAfterASharedEscalation: two results of a bill become critical while the laboratory
+// has the type switched off, and one escalation is made for both. Once the type is on, both are announced. An
+// escalation that was sent, to the laboratory only, does not replace the notice.
 func TestTheNoticesOfAllReportsAreSentAfterASharedEscalation(t *testing.T) {
 	t.Parallel()
 	for _, escalated := range []string{reach.TypeOff, ""} {

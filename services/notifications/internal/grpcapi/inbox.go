@@ -55,7 +55,7 @@ func (s *Server) MarkAllRead(
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.d.Inbox.MarkAll(ctx, v, in.UpTo) //nolint:protogetter // a pointer, because absent differs from 0
+	n, err := s.d.Inbox.MarkAll(ctx, v, in.UpTo)
 	if err != nil {
 		return nil, err
 	}

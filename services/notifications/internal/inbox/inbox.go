@@ -184,8 +184,8 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
 
-// MarkAll marks the newest unread notifications of the default window with ids up to upTo as read, at most MaxMarked. It
-// returns their number. With a nil upTo, it marks all.
+// MarkAll marks the newest unread notifications of the default window with ids up to upTo as read, at most MaxMarked.
+// It returns their number. With a nil upTo, it marks all.
 func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer, upTo *int64) (int, error) {
 	last := int64(math.MaxInt64)
 	if upTo != nil {

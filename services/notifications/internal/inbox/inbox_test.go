@@ -202,8 +202,8 @@ func TestAllNotificationsAreMarkedReadInStepsAndOnce(t *testing.T) {
 	}
 }
 
-// TestWhatArrivedSinceTheListWasShownStaysUnread: a critical result arrives after Asha's page loaded its list and before
-// she marks everything read. It must stay unread, because she has not seen it.
+// TestWhatArrivedSinceTheListWasShownStaysUnread: a critical result arrives after Asha's page loaded its list and
+// before she marks everything read. It must stay unread, because she has not seen it.
 func TestWhatArrivedSinceTheListWasShownStaysUnread(t *testing.T) {
 	t.Parallel()
 	f := open(t)

@@ -278,7 +278,7 @@ func TestRefusedTriggersStoreNothing(t *testing.T) {
 }
 
 // TestADeviceOfARemovedUserReachesNoOne: the only device of the laboratory belongs to a user who was removed from its
-// list of users. The device still gets the push, and the response says that no device of the laboratory exists.
+// list of users. The device still gets the push, and the response states that no device of the laboratory exists.
 func TestADeviceOfARemovedUserReachesNoOne(t *testing.T) {
 	t.Parallel()
 	f := open(t)

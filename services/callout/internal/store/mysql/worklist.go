@@ -170,8 +170,8 @@ func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.V
 // values are not critical.
 const maxUnconfirmedRead = 5000
 
-// unconfirmed returns the newest critical rerun values, the earliest first. No one may ever confirm or abort a rerun, and
-// old values must not displace new ones.
+// unconfirmed returns the newest critical rerun values, the earliest first. Reruns may never be confirmed or aborted,
+// and old values must not displace new ones.
 func (s *Store) unconfirmed(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility,
 ) ([]worklist.Unconfirmed, error) {

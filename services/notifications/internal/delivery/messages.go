@@ -28,6 +28,7 @@ const (
 	taskPush        = 3
 	taskTypeReports = 1
 	priorityHigh    = 2
+	urgentRetries   = 10 // the queue's maximum: about an hour
 )
 
 // Messages encodes the messages of the use cases as outbox rows.
@@ -94,6 +95,7 @@ func pushTask(notificationID int64, p notify.Push) (*taskqueuev1.Task, error) {
 	if p.Urgent {
 		data.Priority = "high"
 		task.OverridePriority = proto.Int32(priorityHigh)
+		task.Retry = proto.Int32(urgentRetries)
 	}
 	document, err := json.Marshal(data)
 	if err != nil {

@@ -99,10 +99,10 @@ func saidSince(l Ledger, k Key, a Audience, patient int64) bool {
 // resend sends the messages again that the notification service did not accept while the laboratory had the type
 // switched off, unless they are outdated. Critical values of a wait are announced again instead.
 func (x *decider) resend() {
-	x.d.NoticesBack = x.e.NoticesBack
 	if !x.e.NoticesBack {
 		return
 	}
+	x.d.NoticesBack = true
 	before := len(x.d.Messages)
 	var told []Audience
 	for i := range x.f.Ledger {

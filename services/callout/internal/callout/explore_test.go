@@ -222,6 +222,17 @@ func TestHistoriesThatFailedOnce(t *testing.T) {
 		"the same value returns and is removed again": {plain, []string{
 			`potassium is "7.9"`, `potassium is "removed"`, "called", `potassium is "7.9"`, `potassium is "removed"`,
 		}},
+		"the correction is made while the type is off": {plain, []string{
+			`potassium is "7.9"`, "called", "the type is switched", `potassium is "5"`, "the type is switched",
+		}},
+		"the type is on again while the value is blank, and the value returns": {plain, []string{
+			"the type is switched", `potassium is "7.9"`, "potassium is blank, and a loop checks at once", "the type is switched",
+			`potassium is "7.9"`,
+		}},
+		"the bill returns to a clinic whose notice was not sent": {plain, []string{
+			"the type is switched", `potassium is "2.1"`, "the bill gets another clinic and doctor", "the type is switched",
+			"the bill gets another clinic and doctor",
+		}},
 		"critical again after the limits changed, and the first notice was not sent": {policy, []string{
 			`potassium is "7.1"`, "another program sets the state to normal, or to waiting", "the limits change", `sodium is "118"`,
 			`potassium is "7.9"`,

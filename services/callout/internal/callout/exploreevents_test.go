@@ -107,7 +107,8 @@ func alphabet() []step {
 		{"the bill gets another clinic and doctor", named(func(w *world) bool { w.audience = 1 - w.audience; return true })},
 		{"the type is switched", func(w *world) (Event, bool) {
 			w.typeOff = !w.typeOff
-			return Event{NoticesBack: !w.typeOff && w.wait != nil && w.wait.NoticesOff}, true
+			marked := w.wait != nil && w.wait.NoticesOff || slices.ContainsFunc(w.ledger, func(s Statement) bool { return s.NotSent })
+			return Event{NoticesBack: !w.typeOff && marked}, true
 		}},
 		{"notices are delayed, or go out", func(w *world) (Event, bool) { w.delayed = !w.delayed; return Event{}, true }},
 		{"the newest notice is read", func(w *world) (Event, bool) { return Event{}, w.read() }},

@@ -91,16 +91,16 @@ func (w *world) calledHere() bool {
 func (w *world) ledgerOf(b []byte, key int) []byte {
 	k := Key{66, key}
 	one := func(part []byte, s *Statement) []byte {
-		read, over := false, false
+		sent, read, over := false, false, false
 		for i := range w.notices {
 			if w.notices[i].key == s.Key {
-				read, over = w.notices[i].read, w.notices[i].over
+				sent, read, over = true, w.notices[i].read, w.notices[i].over
 			}
 		}
 		since := w.wait != nil && !s.SaidAt.Before(w.wait.DetectedAt)
 		part = append(append(part, s.Kind...), 0, byte(s.PatientID), byte(s.Audience.OrgID), byte(len(s.Parameters)))
 		absent := s.about(k).Absent && !w.ledger.takenBack(returned(s), k)
-		part = appendFlags(part, absent, s.Heard, w.ledger.takenBack(s.Key, k), s.SaidAt.Before(origin.Add(w.changedAt[key])), read, over, since, s.NotSent)
+		part = appendFlags(part, absent, s.Heard, w.ledger.takenBack(s.Key, k), s.SaidAt.Before(origin.Add(w.changedAt[key])), sent, read, over, since, s.NotSent, s.Void)
 		return append(part, canonical(s.about(k).RawValue)...)
 	}
 	if last := w.ledger.last(k); last != nil {
@@ -109,7 +109,7 @@ func (w *world) ledgerOf(b []byte, key int) []byte {
 	holding := []*Statement{}
 	for i := range w.ledger {
 		s := &w.ledger[i]
-		if s.about(k) != nil && (s.Kind.aboutValue() && (s.Heard || s.Kind == Notice) && !w.ledger.takenBack(s.Key, k) || s.Kind == LimitsChanged) {
+		if s.about(k) != nil && (s.Kind.aboutValue() && (s.Heard || s.Kind == Notice) && !w.ledger.takenBack(s.Key, k) || s.Kind == LimitsChanged || s.NotSent) {
 			holding = append(holding, s)
 		}
 	}

@@ -74,7 +74,7 @@ func (w *world) violated() string {
 	}
 	for i := range w.knowledge {
 		k := &w.knowledge[i]
-		if w.untrue(k) && !k.informed && !w.delayed {
+		if w.untrue(k) && !k.informed && !w.delayed && !w.typeOff {
 			return fmt.Sprintf("2: clinic %d knows %q, which is no longer true, and was not informed", 45+k.audience, k.value)
 		}
 	}

@@ -38,6 +38,9 @@ func (w *world) apply(d *Decision, e Event) string {
 		w.wait = nil
 	}
 	w.status = d.Status
+	if d.NoticesBack {
+		w.noticesBack()
+	}
 	if d.Recorded != nil {
 		w.recorded(d.Recorded)
 	}
@@ -90,6 +93,18 @@ func (w *world) deliver() string {
 		}
 	}
 	return ""
+}
+
+// noticesBack removes the marks of unsent notices.
+func (w *world) noticesBack() {
+	w.ledger = slices.Clone(w.ledger) // other worlds share the ledger
+	for i := range w.ledger {
+		s := &w.ledger[i]
+		s.NotSent, s.Void = false, s.Void || s.NotSent && s.Kind == Notice
+	}
+	if w.wait != nil {
+		w.wait.NoticesOff = false
+	}
 }
 
 // unsent records that the notification service did not store a notice.
@@ -164,6 +179,10 @@ func (w *world) withdraw(m Message) string {
 // was already informed.
 func (w *world) correct(to Audience, key string) string {
 	if !StillWrong(w.ledger, key, to) {
+		return ""
+	}
+	if w.typeOff {
+		w.unsent(key)
 		return ""
 	}
 	audience := audienceOf(to)

@@ -130,6 +130,9 @@ type Statement struct {
 	// Because is the report and the key of the call on which a suppression is based.
 	Because string
 	NotSent bool // the notification service did not accept it, because its type was switched off
+	// Void is set for a notice that was not sent before the type was switched on again. Its values were announced again
+	// then, if they still had to be.
+	Void bool
 	// Record holds the documented fields of a call or an attempt.
 	Record *Record
 }

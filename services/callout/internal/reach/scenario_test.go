@@ -191,3 +191,22 @@ func TestTheNoticesOfAllReportsAreSentAfterASharedEscalation(t *testing.T) {
 		b.Want("the type is on", b.Notices(), "[pending pending]")
 	}
 }
+
+// TestAValueThatReturnsAfterTheTypeIsOnIsAnnounced: the type was off when 7.9 became critical, and is on again while the
+// analyser gives "Haemolysed". When 7.9 returns, its notice is sent.
+func TestAValueThatReturnsAfterTheTypeIsOnIsAnnounced(t *testing.T) {
+	t.Parallel()
+	b := storetest.New(t)
+	b.Enter(potassium, index, "7.9")
+	delivered(b, reach.TypeOff)
+	b.Enter(potassium, index, "Haemolysed")
+	b.Reach.Reason = ""
+	b.Must(b.Reaper.RunOnce(t.Context()))
+	b.Want("while it is unreadable", b.Notices(), "[]")
+	b.Enter(potassium, index, "7.9")
+	b.Must(b.Reaper.RunOnce(t.Context()))
+	b.Want("it is back", b.Notices(), "[pending]")
+	delivered(b, "")
+	b.Must(b.Reaper.RunOnce(t.Context()))
+	b.Want("sent before", b.Notices(), "[]")
+}

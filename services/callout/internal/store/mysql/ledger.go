@@ -51,12 +51,14 @@ func scanStatement(r *sql.Rows) (report int64, s callout.Statement, err error) {
 	var said int64
 	var told sql.NullInt64
 	var parameters, persons, record []byte
+	var sent int
 	err = r.Scan(&s.ID, &report, &s.Key, &s.Kind, &s.BillID, &s.PatientID, &parameters, &s.Audience.OrgID,
 		&s.Audience.DoctorID, &persons,
-		&s.Heard, &s.ReadBack, &said, &told, &s.TakesBack, &s.Reason, &s.Because, &s.CalloutID, &s.NotSent, &record)
+		&s.Heard, &s.ReadBack, &said, &told, &s.TakesBack, &s.Reason, &s.Because, &s.CalloutID, &sent, &record)
 	if err != nil {
 		return report, s, err
 	}
+	s.NotSent, s.Void = sent == notSent, sent == void
 	s.Parameters, s.SaidAt = readParameters(parameters), time.UnixMicro(said).UTC()
 	if told.Valid {
 		s.ToldAt = time.UnixMicro(told.Int64).UTC()

@@ -56,6 +56,12 @@ func (s *Store) Silenced(ctx context.Context, scope authn.LabScope) (ids []int64
 	return ids, err
 }
 
+// Values of the column not_sent. 0: sent, or not known to be unsent.
+const (
+	notSent = 1
+	void    = 2
+)
+
 // unmarkSilenced removes the marks of MarkSilenced.
 func (l *locked) unmarkSilenced(ctx context.Context, d *callout.Decision) error {
 	if !d.NoticesBack {
@@ -66,8 +72,8 @@ func (l *locked) unmarkSilenced(ctx context.Context, d *callout.Decision) error 
 	if err != nil {
 		return wrap("unmark wait", err)
 	}
-	_, err = l.tx.ExecContext(ctx, "UPDATE callout_statement SET not_sent = 0 WHERE lab_report_id = ? AND lab_id = ? AND not_sent = 1",
-		d.Report.ID, l.scope.LabID())
+	_, err = l.tx.ExecContext(ctx, "UPDATE callout_statement SET not_sent = IF(kind = 'notice', ?, 0)"+
+		" WHERE lab_report_id = ? AND lab_id = ? AND not_sent = ?", void, d.Report.ID, l.scope.LabID(), notSent)
 	return wrap("unmark statements", err)
 }
 

@@ -61,7 +61,9 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 		return nil, fmt.Errorf("open search engine: %w", err)
 	}
 	options := []elastictransport.Option{
-		elastictransport.WithURLs(first), elastictransport.WithTransport(cfg.spread(pool)), elastictransport.WithDisableRetry(),
+		elastictransport.WithURLs(first),
+		elastictransport.WithTransport(cfg.spread(pool)),
+		elastictransport.WithDisableRetry(),
 	}
 	if cfg.APIKey.IsSet() {
 		options = append(options, elastictransport.WithAPIKey(cfg.APIKey.Reveal()))

@@ -47,7 +47,7 @@ func TestATextOfDuplicatesTellsAPerson(t *testing.T) {
 	}
 }
 
-// TestASearchForDuplicatesThatComparesNothingIsRefused: with fields that the text does not tell, nobody would be found,
+// TestASearchForDuplicatesThatComparesNothingIsRefused: with fields that the text does not tell, no one would be found,
 // and the desk would register the patient again.
 func TestASearchForDuplicatesThatComparesNothingIsRefused(t *testing.T) {
 	t.Parallel()

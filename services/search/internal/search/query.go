@@ -128,7 +128,7 @@ func (q *Query) checkText(refuse refusal) {
 }
 
 // identifies reports whether the fields include the name and another detail of the person. Otherwise a search for
-// duplicates compares nothing, and "nobody" would be a wrong answer.
+// duplicates compares nothing, and an empty list would be wrong.
 func (q *Query) identifies() bool {
 	return slices.Contains(q.Fields, FullName) && slices.ContainsFunc(q.Fields, func(f Field) bool {
 		return f == DateOfBirth && len(q.Identity.Births) > 0 || f.Kind() == Phone && len(q.Identity.Phones) > 0

@@ -148,7 +148,7 @@ func (x *decider) announced(p *Parameter) bool {
 		case s.about(k) == nil:
 		case s.Kind == Call, s.Kind == LimitsChanged:
 			return false
-		case s.Void:
+		case s.Void, s.Kind == Notice && s.NotSent && x.e.NoticesBack: // never sent, and not to be sent any more
 		case s.Kind == Notice || s.Kind == Attempt && s.Heard:
 			if s.Audience.same(x.f.Audience) && !x.moved(s) && !x.ledger.takenBack(s.Key, k) {
 				return true

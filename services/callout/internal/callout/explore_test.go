@@ -233,6 +233,14 @@ func TestHistoriesThatFailedOnce(t *testing.T) {
 			"the type is switched", `potassium is "2.1"`, "the bill gets another clinic and doctor", "the type is switched",
 			"the bill gets another clinic and doctor",
 		}},
+		"the bill returns to a clinic whose notice was not sent, while notices are delayed": {plain, []string{
+			"the type is switched", `potassium is "2.1"`, "notices are delayed, or go out", "the bill gets another clinic and doctor",
+			"the bill gets another clinic and doctor", "the type is switched",
+		}},
+		"the correction of the second notice, which was read, is made while the type is off": {plain, []string{
+			`sodium is "118"`, "the bill gets another clinic and doctor", "the type is switched", "the newest notice is read",
+			"moved to another patient, or back", "the type is switched",
+		}},
 		"critical again after the limits changed, and the first notice was not sent": {policy, []string{
 			`potassium is "7.1"`, "another program sets the state to normal, or to waiting", "the limits change", `sodium is "118"`,
 			`potassium is "7.9"`,

@@ -39,7 +39,7 @@ func alphabet() []step {
 		enter(potassium, "2.1"), enter(potassium, "Haemolysed"), enter(potassium, removed),
 		enter(sodium, "140"), enter(sodium, "118"),
 		{"potassium is blank, and a loop checks at once", func(w *world) (Event, bool) {
-			ok := w.criticality(potassium) < 2 && !w.delayed
+			ok := w.criticality(potassium) < 2 && !w.delayed && !w.owesCorrection()
 			w.values[potassium], w.changedAt[potassium], w.unjudged = "", w.now, true
 			return Event{}, ok
 		}},
@@ -129,6 +129,13 @@ func (w *world) person() int64 {
 }
 
 func (w *world) at() time.Time { return origin.Add(w.now) }
+
+// owesCorrection reports whether a correction was not sent. It may be sent while the value is blank for another reason.
+func (w *world) owesCorrection() bool {
+	return slices.ContainsFunc(w.ledger, func(s Statement) bool {
+		return s.NotSent && (s.Kind == Correction || s.Kind == Withdrawal)
+	})
+}
 
 // settleBlank models the passing of three minutes, or a named evaluation: blank and unreadable values become final.
 func (w *world) settleBlank() {

@@ -117,6 +117,16 @@ func (w *world) unsent(key string) {
 	}
 }
 
+// unsentCorrection does the same for a correction, which is found by the notice that it takes back, if there is one.
+func (w *world) unsentCorrection(key, notice string) {
+	for i := range w.ledger {
+		if notice != "" && w.ledger[i].TakesBack == notice {
+			key = w.ledger[i].Key
+		}
+	}
+	w.unsent(key)
+}
+
 func (w *world) hand(m Message) string {
 	switch m.Kind {
 	case Announce:
@@ -143,7 +153,7 @@ func (w *world) hand(m Message) string {
 	case Withdraw:
 		return w.withdraw(m)
 	case Correct:
-		return w.correct(m.Audience, m.Key)
+		return w.correct(m.Audience, m.Key, "")
 	}
 	return ""
 }
@@ -167,7 +177,7 @@ func (w *world) withdraw(m Message) string {
 			return ""
 		}
 		for _, a := range m.Tell {
-			if wrong := w.correct(a.Audience, m.Key); wrong != "" {
+			if wrong := w.correct(a.Audience, m.Key, m.Notice); wrong != "" {
 				return wrong
 			}
 		}
@@ -177,12 +187,12 @@ func (w *world) withdraw(m Message) string {
 
 // correct informs an audience that a value was wrong. It returns a violation if no value was wrong, or if the audience
 // was already informed.
-func (w *world) correct(to Audience, key string) string {
+func (w *world) correct(to Audience, key, notice string) string {
 	if !StillWrong(w.ledger, key, to) {
 		return ""
 	}
 	if w.typeOff {
-		w.unsent(key)
+		w.unsentCorrection(key, notice)
 		return ""
 	}
 	audience := audienceOf(to)

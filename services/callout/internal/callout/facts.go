@@ -189,7 +189,7 @@ type Message struct {
 	ReportID int64
 	BillID   int64
 	Key      string // the key of the statement that the message delivers, unique for the report
-	Notice   string // for Withdraw: the key of the notice to stop
+	Notice   string // for Withdraw and its corrections: the key of the notice to stop
 	Audience Audience
 	Level    int
 	// Called applies to Withdraw. If set, the notice is obsolete because a clinician was informed. Otherwise the notice

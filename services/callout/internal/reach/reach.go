@@ -30,7 +30,8 @@ type Lab struct {
 // Missed is a notice that did not reach any device. Log is set if the notification service did not store it either.
 type Missed struct {
 	ReportID int64
-	Key      string
+	Key      string // key of its statement
+	Notice   string // for the correction of a notice that was read: the notice's key, by which its statement is found
 	Log      *activitylog.Entry
 }
 
@@ -135,7 +136,7 @@ func (u *UseCase) Delivered(
 	if reason == Unavailable || reason == Waits {
 		return nil // the message is kept and sent later
 	}
-	missed := Missed{ReportID: m.ReportID, Key: m.Key}
+	missed := Missed{ReportID: m.ReportID, Key: m.Key, Notice: m.Notice}
 	if reason == TypeOff {
 		u.d.Counters.NoticeOff()
 		missed.Log = &activitylog.Entry{

@@ -192,8 +192,8 @@ func TestTheNoticesOfAllReportsAreSentAfterASharedEscalation(t *testing.T) {
 	}
 }
 
-// TestAValueThatReturnsAfterTheTypeIsOnIsAnnounced: the type was off when 7.9 became critical, and is on again while the
-// analyser gives "Haemolysed". When 7.9 returns, its notice is sent.
+// TestAValueThatReturnsAfterTheTypeIsOnIsAnnounced: the type was off when 7.9 became critical, and is on again while
+// the analyser gives "Haemolysed". When 7.9 returns, its notice is sent.
 func TestAValueThatReturnsAfterTheTypeIsOnIsAnnounced(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -209,4 +209,19 @@ func TestAValueThatReturnsAfterTheTypeIsOnIsAnnounced(t *testing.T) {
 	delivered(b, "")
 	b.Must(b.Reaper.RunOnce(t.Context()))
 	b.Want("sent before", b.Notices(), "[]")
+}
+
+// TestTheCorrectionOfAReadNoticeIsSentOnceTheTypeIsOn: the correction of several notices has a common key; the one that
+// was not sent is found by its notice.
+func TestTheCorrectionOfAReadNoticeIsSentOnceTheTypeIsOn(t *testing.T) {
+	t.Parallel()
+	b := storetest.New(t)
+	b.Enter(potassium, index, "7.9")
+	b.Clock.Advance(time.Minute)
+	b.Enter(potassium, index, "4")
+	delivered(b, "")
+	unsent := callout.Message{Kind: callout.Correct, ReportID: potassium, Key: "correction:9", Notice: "notice:1"}
+	b.Must(b.Reaching.Delivered(t.Context(), storetest.Lab(t, 12), unsent, reach.TypeOff, b.Clock.Now()))
+	b.Must(b.Reaper.RunOnce(t.Context()))
+	b.Want("the type is on", b.Notices(), "[corrected]")
 }

@@ -117,8 +117,8 @@ func (s *Store) MarkSilenced(ctx context.Context, scope authn.LabScope, m reach.
 		if m.Log == nil {
 			return nil
 		}
-		_, err = l.tx.ExecContext(ctx, "UPDATE callout_statement SET not_sent = 1 WHERE lab_report_id = ? AND statement_key = ?"+
-			" AND lab_id = ?", m.ReportID, m.Key, scope.LabID())
+		_, err = l.tx.ExecContext(ctx, "UPDATE callout_statement SET not_sent = 1 WHERE lab_report_id = ? AND lab_id = ?"+
+			" AND IF(? = '', statement_key = ?, takes_back = ?)", m.ReportID, scope.LabID(), m.Notice, m.Key, m.Notice)
 		if err != nil {
 			return wrap("mark statement", err)
 		}

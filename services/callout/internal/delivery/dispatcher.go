@@ -149,7 +149,8 @@ func (d Dispatcher) withdraw(ctx context.Context, row outbox.Row) error {
 	}
 	for _, to := range m.Tell {
 		correction := callout.Message{
-			Kind: callout.Correct, ReportID: m.ReportID, BillID: m.BillID, Key: m.Key, Notice: m.Notice, Audience: to.Audience, Quiet: to.Quiet,
+			Kind: callout.Correct, ReportID: m.ReportID, BillID: m.BillID, Key: m.Key, Notice: m.Notice,
+			Audience: to.Audience, Quiet: to.Quiet,
 		}
 		in, err := notifyRequest(w.LabID, correction)
 		if err != nil {

@@ -91,7 +91,7 @@ func TestAgeAndSexAsOnASlipRankTheNamesakes(t *testing.T) {
 	}
 }
 
-// TestInitialsAreNoNames: Sam is a name. Whoever has the initials S, A and M is not exactly the person who was asked
+// TestInitialsAreNoNames: Sam is a name. A patient with the initials S, A and M is not exactly the person who was asked
 // for, nor is one whose names begin alike when they are written without the blank.
 func TestInitialsAreNoNames(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ const lookUp = (number, signal) => request(`/api/v1/lookup?number=${encodeURICom
 
 const abandoned = () => new DOMException("another number was typed", "AbortError");
 let asked = 0; // number of the latest call; responses to earlier ones are ignored
-let abandon = null; // ends the open question
+let abandon = null; // ends the question that chooseOne shows; null: none
 
 // endQuestion ends the question that chooseOne shows: its promise is rejected with an AbortError.
 export function endQuestion() {

@@ -15,7 +15,7 @@ type files struct{ CA, Cert, Key string }
 // material holds the parsed content of the files, and the stamps by which a change of a file is detected.
 type material struct {
 	roots        *x509.CertPool    // nil: the system's
-	certificates []tls.Certificate // the own certificate, or none
+	certificates []tls.Certificate // this process's certificate, or none
 	stamps       [3]stamp
 }
 

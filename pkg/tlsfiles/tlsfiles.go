@@ -12,7 +12,7 @@ import (
 // Config names the files. Nest it with envPrefix "TLS_". (A name that ends in _FILE would be read as a secret's file.)
 type Config struct {
 	CA   string `env:"CA" danger:": calls between services are not encrypted, and one known secret is all services"` // the CAs that may sign the peer's certificate
-	Cert string `env:"CERT"`                                                                                         // the own certificate, valid for servers and clients
+	Cert string `env:"CERT"`                                                                                         // this process's certificate, valid for servers and clients
 	Key  string `env:"KEY"`
 }
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEveryChartNamesItsVersionAndLicense checks the fields that chart registries show, also of the library and the
-// engines.
+// TestEveryChartNamesItsVersionAndLicense checks the fields that chart registries show, for all charts including the
+// library and the chart of the engines.
 func TestEveryChartNamesItsVersionAndLicense(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../VERSION")

@@ -35,8 +35,8 @@ func turn(mappings []any) int {
 	return strings.Index("abcab", strings.Join(keys[:], ""))
 }
 
-// The process is killed three times while keys change places. No write may be stored in part, and no acknowledged one
-// may be lost.
+// The process is killed three times during writes that rotate the keys of a test's parameters. No write may be stored
+// in part, and no acknowledged one may be lost.
 func TestCellCounterSurvivesKill(t *testing.T) {
 	const test, writes = 77003, 60
 	seedTest(t, test)

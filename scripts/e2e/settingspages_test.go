@@ -11,7 +11,7 @@ import (
 )
 
 // TestCounterKeysPageMapsKeys maps keys by pressing them, as a laboratory's head of haematology does: from the default
-// keys of a test to own ones and back, including a key that two cells cannot share.
+// keys of a test to other ones and back, including a key that two cells cannot share.
 func TestCounterKeysPageMapsKeys(t *testing.T) {
 	const test = 77031
 	seedTest(t, test)

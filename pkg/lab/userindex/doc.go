@@ -22,7 +22,8 @@ const OldSchema = 6
 // switched together with the live alias, and is used for writing too.
 func Reader(live string, schema int) string { return live + "_schema" + strconv.Itoa(schema) }
 
-// Combined fields, each with the analysis of its members. A text that may match any member is compared once.
+// Combined fields. Each holds the values of several fields that are indexed alike, so that a text which may match any
+// of them is compared once.
 const (
 	Whole    = "identifiers"         // identifiers and addresses, whole or by prefix
 	Segments = "identifier_segments" // identifiers of orders and samples, by their segments

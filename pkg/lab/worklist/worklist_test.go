@@ -98,7 +98,7 @@ func TestTheNumberIsThatOfTheList(t *testing.T) {
 func TestAHalfBirthDateGivesNoAge(t *testing.T) {
 	t.Parallel()
 	db := template.New(t)
-	db.SetMaxOpenConns(1) // for the mode of the session
+	db.SetMaxOpenConns(1) // so that SET SESSION applies to all statements
 	for _, statement := range []string{
 		"SET SESSION sql_mode = ''",
 		"INSERT INTO userDetails (id, labId_id, fullName, age, dateOfBirth) VALUES (1, 12, 'Baby Joshi', '5 D', '2026-00-00')," +

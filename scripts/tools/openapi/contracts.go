@@ -100,7 +100,7 @@ func reach(message protoreflect.MessageDescriptor, seen map[protoreflect.FullNam
 }
 
 // completeSchemas marks the fields of responses that are always present as required, and optional ones as nullable. A
-// message that is also sent gets no required fields, because a client may omit fields that a response always has.
+// message that is part of requests too gets no required fields, because a client may omit what responses always have.
 func (c *contracts) completeSchemas(doc object) {
 	schemas := child(child(doc, "components"), "schemas")
 	for name := range c.answered {

@@ -118,7 +118,7 @@ func (s *PDFScanner) streamBegins() {
 type pdfVerdict struct {
 	last                     string // the previous name
 	rendition, script        bool   // an action that may have a script; a script stored in another object
-	fileSpecification, files bool   // the same for embedded files
+	fileSpecification, files bool   // a file specification; embedded files in another object
 }
 
 var (

@@ -60,10 +60,10 @@ func (b Bill) Payer() Payer { return Payer{b.Source, b.OrgID} }
 // Insured reports whether an insurance pays the bill.
 func (b Bill) Insured() bool { return strings.EqualFold(strings.TrimSpace(b.Source), insurance) }
 
-// Destination is the source of a new bill.
+// Destination is the Source of a new bill, which names the kind of its payer.
 type Destination string
 
-// Destinations.
+// Destinations: the organization or the patient pays.
 const (
 	OrgPay  Destination = "Org Pay"
 	SelfPay Destination = "Self Pay"

@@ -162,7 +162,7 @@ func Notes(rows []Row, s Selection, reports []Report) []Failure {
 	})...)
 }
 
-// listed is a failure with a list of ids. With an empty list, there is no failure.
+// listed is a possible failure and the ids that it is about. failuresOf omits it if there are none.
 type listed struct {
 	kind, message string
 	ids           []int64

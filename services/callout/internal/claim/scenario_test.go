@@ -196,8 +196,8 @@ func TestAClaimRefusesNoCallout(t *testing.T) {
 	b.Want("without a claim", b.shown(), claim.Claim{})
 }
 
-// TestOnlyAVisibleWaitingReportIsClaimed checks that only a waiting report of the own laboratory and department can be
-// claimed.
+// TestOnlyAVisibleWaitingReportIsClaimed checks that only a waiting report of the user's own laboratory and department
+// can be claimed.
 func TestOnlyAVisibleWaitingReportIsClaimed(t *testing.T) {
 	b := pending(t)
 	for name, c := range map[string]struct {

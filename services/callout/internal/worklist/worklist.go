@@ -290,8 +290,8 @@ func summarize(f Figures) Summary {
 	return s
 }
 
-// quantile returns the smallest element that is at least as large as percent of the sorted values, in minutes with one
-// decimal.
+// quantile returns the smallest of the sorted values that at least percent % of them do not exceed, in minutes with one
+// decimal; nil if there are none.
 func quantile(sorted []time.Duration, percent int) *float64 {
 	if len(sorted) == 0 {
 		return nil

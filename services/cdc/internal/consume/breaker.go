@@ -24,8 +24,8 @@ type deaths struct {
 	ring  [window]bool
 	next  int
 	total int
-	// allowed counts dead records whose dead letters are being written. Without them, batches of all partitions would pass
-	// the check at the same time.
+	// allowed counts dead records whose dead letters are being written. If they were not counted, concurrent batches
+	// of several partitions could exceed the limit together.
 	allowed int
 }
 

@@ -207,8 +207,8 @@ func (r *Reconciler) lookAt(
 		return err
 	}
 	byUser := map[int64][]document.Entry{}
-	for _, e := range entries {
-		if !slices.ContainsFunc(byUser[e.UserID], func(o document.Entry) bool { return o.Route == e.Route }) { // found twice
+	for _, e := range entries { // an entry may be found twice
+		if !slices.ContainsFunc(byUser[e.UserID], func(o document.Entry) bool { return o.Route == e.Route }) {
 			byUser[e.UserID] = append(byUser[e.UserID], e)
 		}
 	}

@@ -69,7 +69,7 @@ func TestWhoMayWriteWhat(t *testing.T) {
 		defaults    grpcapi.DefaultScope
 		query, body *int64
 		refused     bool
-		kind        apperr.Kind // of the error
+		kind        apperr.Kind // kind of the expected error
 		reason      string
 	}{
 		"their own laboratory":                   {user, "global", nil, ptr(int64(12)), false, 0, ""},

@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 		want             string // the scope after the write; "" if it is rejected
 		inserted         int
 		updated          int
-		kind             apperr.Kind // of the error
+		kind             apperr.Kind // kind of the expected error
 		says             string
 	}{
 		"first mapping":                      {"", "a-1:7", "a-1:7", 1, 0, 0, ""},

@@ -28,8 +28,8 @@ type Config struct {
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
 	// TopicKey makes the names of push topics impossible to guess.
 	TopicKey config.Secret `env:"TOPIC_KEY"`
-	// BulkPermission is the permission with which a lab user who is not an administrator may switch types for the
-	// laboratory.
+	// BulkPermission is the permission with which a lab user who is not an administrator may turn
+	// notification types on or off for the laboratory.
 	BulkPermission string `env:"BULK_PERMISSION" envDefault:"notification_configure"`
 	// PushProvider is fcm; mailbox, which stores topics without a call of a provider; or off, which rejects subscriptions.
 	PushProvider string `env:"PUSH_PROVIDER" envDefault:"mailbox"`

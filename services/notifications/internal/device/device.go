@@ -152,7 +152,7 @@ type Outcome struct {
 	Topics []string // all subscribed topics
 	Failed []string // rejected by the provider; the next subscription tries them again
 
-	generation int64 // of the row after the subscription
+	generation int64 // generation of the row after the subscription
 }
 
 // Subscribe subscribes the token to the topics that follow from the viewer's preferences, and unsubscribes it from all

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// UpdateTypes switches types for the laboratory.
+// UpdateTypes turns notification types on or off for the laboratory.
 func (s *Server) UpdateTypes(
 	ctx context.Context,
 	in *notificationsv1.UpdateTypesRequest,

@@ -11,7 +11,7 @@ import (
 // Audience selects the notifications of a laboratory that a viewer may see.
 type Audience int
 
-// Audiences.
+// Audiences and the logins that have them.
 const (
 	NoAudience      Audience = iota // logins to which nothing can be addressed
 	WholeLab                        // lab users

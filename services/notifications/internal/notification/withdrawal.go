@@ -9,7 +9,7 @@ import (
 // Reason is the reason for which a notice is withdrawn.
 type Reason string
 
-// Reasons.
+// Reasons of a withdrawal.
 const (
 	Called Reason = "called" // a clinician was informed, so a push is no longer needed; the text stays true
 	Wrong  Reason = "wrong"  // the notice stopped being true

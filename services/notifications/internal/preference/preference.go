@@ -55,8 +55,8 @@ type Preferences struct {
 	wakeRelay  func()
 }
 
-// New returns a use case over store. permission is the permission with which lab users may switch types for the
-// laboratory. wakeRelay is called after a change that has a message in the outbox.
+// New returns a use case over store. permission is the permission with which lab users may turn notification
+// types on or off for the laboratory. wakeRelay is called after a change that has a message in the outbox.
 func New(store Store, m Messages, c clock.Clock, permission string, wakeRelay func()) *Preferences {
 	return &Preferences{store, m, c, permission, wakeRelay}
 }

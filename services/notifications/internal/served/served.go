@@ -15,7 +15,7 @@ const Interval = 3 * time.Second
 // Reason is the reason why no push message is delivered.
 type Reason string
 
-// Reasons.
+// Reasons, as metrics name them.
 const (
 	Off         Reason = "off"          // setting of this service
 	NoProvider  Reason = "no_provider"  // the task queue has no provider for push

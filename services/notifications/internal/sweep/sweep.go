@@ -74,7 +74,7 @@ type Counters interface {
 // Outcome is the result of sweeping an idle device.
 type Outcome string
 
-// Outcomes.
+// Outcomes for one device, as metrics name them.
 const (
 	Forgotten Outcome = "forgotten"
 	Returned  Outcome = "returned" // the device is active again

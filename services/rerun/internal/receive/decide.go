@@ -45,7 +45,7 @@ type mark struct {
 	Indices     []int  `json:"indices"`
 	SampleID    string `json:"sample_id"`
 	DeviceID    string `json:"device_id"`
-	Fingerprint string `json:"fingerprint,omitempty"` // for a repetition
+	Fingerprint string `json:"fingerprint,omitempty"` // of an instrument's own repetition
 	Message     string `json:"message,omitempty"`     // for a message about a request: its fingerprint
 }
 

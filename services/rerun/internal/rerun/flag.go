@@ -15,7 +15,7 @@ const (
 // Event changes a flag.
 type Event int
 
-// Events.
+// Events that change the flag of a report.
 const (
 	Request    Event = iota // a person or the platform requests a rerun
 	Instrument              // an instrument repeated a measurement on its own

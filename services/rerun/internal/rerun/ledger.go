@@ -27,7 +27,7 @@ type Mark struct {
 	RerunID     string
 	Number      int
 	Requested   []int  // for a request
-	Fingerprint string // for a repetition or a message
+	Fingerprint string // of an instrument's own repetition, or of a message about a request
 }
 
 // mark is the part of a log entry's meta that makes it a commit marker.
@@ -35,7 +35,7 @@ type mark struct {
 	RerunID     string `json:"rerun_id"`
 	RerunNumber int    `json:"rerun_number"`
 	Requested   []int  `json:"requested_parameters"`
-	Fingerprint string `json:"fingerprint"` // for a repetition
+	Fingerprint string `json:"fingerprint"` // of an instrument's own repetition
 	Message     string `json:"message"`     // for a message about a request: its fingerprint
 }
 

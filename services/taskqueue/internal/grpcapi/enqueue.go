@@ -55,7 +55,8 @@ func (s *Server) request(ctx context.Context, lab int64, key string) (submit.Req
 	return r, err
 }
 
-// written is either message of a task. A null element is an empty task, which is rejected.
+// written is a taskqueuev1.Task or ScheduledTask. A null element of a request's list becomes an empty one, which is
+// rejected.
 type written interface {
 	GetTask() int32
 	GetTaskType() int32

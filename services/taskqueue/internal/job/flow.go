@@ -55,7 +55,7 @@ func flowOf(lab int64, flows Flow) Flow { return Flow(uint64(lab) % uint64(flows
 // lanes and rate limits.
 func (f Flow) Reserved() bool { return f < FirstLab }
 
-// Base returns the number to add to a due time to get a score.
+// Base returns the flow's base: the number to add to a due time in ms to get a score.
 func (f Flow) Base() int64 { return int64(f)*FlowSpan - FlowEpoch }
 
 // LatestDueMs is the latest due time that fits into a score, in 2089.

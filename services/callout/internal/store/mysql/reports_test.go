@@ -12,7 +12,7 @@ import (
 func TestANewbornWithAHalfBirthDateIsANewborn(t *testing.T) {
 	t.Parallel()
 	f := storetest.New(t)
-	f.DB.SetMaxOpenConns(1) // for the mode of the session
+	f.DB.SetMaxOpenConns(1) // so that SET SESSION applies to all statements
 	f.Exec("SET SESSION sql_mode = ''")
 	f.Exec("UPDATE userDetails SET dateOfBirth = '2026-00-00', age = '5 D' WHERE id = 501")
 	f.DB.SetMaxOpenConns(0)

@@ -41,8 +41,8 @@ type Store struct {
 	db       *sql.DB
 	clock    clock.Clock
 	phases   Phases
-	complete *statements // for phase running
-	partial  *statements // for phase migration
+	complete *statements // statements of phase running
+	partial  *statements // statements of phase migration
 }
 
 var _ supervise.Jumps = (*Store)(nil)

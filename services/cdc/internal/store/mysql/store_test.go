@@ -69,7 +69,7 @@ func (b *fixture) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.W
 	return mysql.New(mysql.Deps{DB: db, Clock: b.clock, Phases: watch}), watch
 }
 
-// Statements that add the columns that end the migration phase, and that remove them.
+// Statements that add and remove the columns of user_meta with which the migration phase ends.
 const (
 	addPerson = `ALTER TABLE user_meta
 		ADD COLUMN full_name VARCHAR(400) NOT NULL DEFAULT '' AFTER lab_patient_id,

@@ -200,7 +200,7 @@ func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {
 func TestAHalfBirthDateIsUnknown(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	f.db.SetMaxOpenConns(1) // for the mode of the session
+	f.db.SetMaxOpenConns(1) // so that SET SESSION applies to all statements
 	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	storetest.Exec(t, f.db, "SET SESSION sql_mode = ''", "UPDATE userDetails SET dateOfBirth = '2008-00-00', age = '' WHERE id = 501")
 	f.db.SetMaxOpenConns(0)

@@ -20,7 +20,8 @@ const testsOfReport = " JOIN (WITH RECURSIVE billed (id, testId) AS (" +
 	" SELECT ? AS testId UNION SELECT testId FROM billed" +
 	" UNION SELECT v.profileTestId FROM reportValues v WHERE v.labReportId_id = ?) tests ON tests.testId = f.testId_id"
 
-// testsArgs returns the arguments of testsOfReport: the report with its test and its row in billingInfo.
+// testsArgs returns the arguments of testsOfReport; billing is the id of the report's row in billingInfo, if
+// there is one.
 func testsArgs(lab authn.LabScope, report, test int64, billing sql.NullInt64) []any {
 	return []any{billing, lab.LabID(), lab.LabID(), test, report}
 }

@@ -26,7 +26,7 @@ func TestANumberThatNobodyHasFindsNobodyWhateverItsLength(t *testing.T) {
 		for _, key := range []search.Key{search.All, "order", "patient_id"} {
 			found := i.search(7, text, key, search.Full)
 			if key != search.All && found.Total == 0 {
-				continue // of the other field
+				continue // text is a number of the other field
 			}
 			if diff := cmp.Diff(want, ids(found)); diff != "" {
 				t.Errorf("%s %q (-want +got):\n%s", key, text, diff)

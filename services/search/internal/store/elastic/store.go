@@ -147,7 +147,7 @@ const enough = 10
 func (s *Store) further(
 	ctx context.Context, first ranking.Plan, l *look, effort search.Effort, result search.Result,
 ) (search.Result, error) {
-	all := result.Total == int64(len(result.Hits)) // the page has all hits, so that the second request can exclude them
+	all := result.Total == int64(len(result.Hits)) // the page has all hits; the second request excludes them
 	if all {
 		first = ranking.Plan{}
 	}

@@ -26,7 +26,7 @@ local function look(id, lane, leases, results, body) -- where a job is stored: a
   return bits, unpack(found)
 end
 -- Returns the nc callback jobs by the number of the job whose end they report. Their bodies are the keys after key.
--- Each has four arguments after arg: that number, its id, its body, and the number that its flow adds to a due time.
+-- Each has four arguments after arg: that number, its id, its body, and the base of its flow.
 local function children(key, arg, nc)
   local families = {}
   for c = 1, nc do

@@ -1,12 +1,13 @@
 -- Code shared by all scripts, which is put before each of them. The score of a job in its lane is its flow times SPAN
--- plus the due time since EPOCH. The ring of a lane is its ready index: the flows, each with a time before which none
--- of its jobs is due. A bell is a list on which idle fetchers wait for a wake-up.
+-- plus the due time since EPOCH; this equals the base of its flow plus the due time in ms. The ring of a lane is its
+-- ready index: the flows, each with a time before which none of its jobs is due. A bell is a list on which idle
+-- fetchers wait for a wake-up.
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local function clock()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
-local function baseof(flow) return flow * SPAN - EPOCH end -- number that a flow adds to a due time to make a score
+local function baseof(flow) return flow * SPAN - EPOCH end
 local function flowof(base) return (base + EPOCH) / SPAN end
 local function push(list, one, other)
   local n = #list

@@ -25,8 +25,8 @@ var prelude string
 //go:embed lives.lua
 var lives string
 
-// scripts maps names to Lua scripts. Each consists of the line with its flags, the shared code (prelude.lua, and
-// lives.lua if the script uses it) and its own code.
+// scripts maps names to Lua scripts. Each consists of the first line of its file, which holds its flags, the shared
+// code (prelude.lua, and lives.lua if the script uses its keys), and the rest of the file.
 var scripts = func() map[string]*redis.Script {
 	all := map[string]*redis.Script{}
 	files, _ := scriptFiles.ReadDir("scripts") // embedded files can always be read

@@ -169,7 +169,8 @@ func revivals(b *fixture) {
 	}
 }
 
-// Only the observed record of an unknown job is replaced, once, with its callbacks.
+// resolution checks that Resolve replaces the record of an unknown job only if it is the observed one, and that a
+// repeat creates no second callback.
 func resolution(b *fixture) {
 	for _, sent := range []bool{true, false} {
 		id := b.enqueue(webhook, 1, 0)[0]

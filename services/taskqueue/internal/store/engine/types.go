@@ -110,8 +110,8 @@ type Settlement struct {
 	ID        job.ID
 	Token     int64
 	Op        Op
-	Delay     time.Duration // only OpRetry, OpRelease
-	Flow      job.Flow      // OpRetry, OpRelease, OpFail, OpUnknown
+	Delay     time.Duration // for OpRetry and OpRelease
+	Flow      job.Flow      // for OpRetry, OpRelease, OpFail and OpUnknown
 	Payload   []byte
 	Counter   int64  // for the reaper: crash counter to store; 0: unchanged
 	Window    string // OpRetry, OpRelease after a crash: window that the job leaves; empty: none

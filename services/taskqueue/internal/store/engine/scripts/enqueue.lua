@@ -6,9 +6,9 @@
 -- ARGV: as named here (seconds: lifetime of the idempotency record; slack: ms by which a window outlives its job;
 --       within: a job due within so many ms causes a wake-up; keepids: 0 when a repeat has the same ids; flowmost:
 --       maximum of one flow in a lane, a hundredth of it for reserved flows, no limit for the platform's own; idat:
---       length of a body's key before the id), then per run of equal jobs: their number, lane, due ms (0: now), number
---       that their flow adds to the due time, window (0: none; else the run has one job), seen id (only with
---       override), override, then their bodies
+--       length of a body's key before the id), then per run of equal jobs: their number, lane, due ms (0: now), base
+--       of their flow, window (0: none; else the run has one job), seen id (only with override), override, then their
+--       bodies
 -- Reply: {1, ids} new; {2, ids} repeat; empty ids: those of the batch, which were not stored; {3} the key was used for
 --        another request; {4, lane} lane full; {5, window} window changed; {6, lane} flow at its limit
 local record = KEYS[1]

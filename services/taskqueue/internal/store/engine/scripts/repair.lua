@@ -1,9 +1,9 @@
 #!lua flags=allow-oom
 -- Removes a damaged job from the queue, unless it changed since it was observed. A finished job stays finished; a job
--- with a body becomes a dead letter, which operators can retry. For a job without a body, the record is kept.
+-- with a body becomes a dead letter, which operators can retry; of a job without a body, only the record is kept.
 -- KEYS: those of lives, then as named here
--- ARGV: id, observed bits, record ('': only its traces are deleted), number that its flow adds to a time, result
---       seconds
+-- ARGV: id, observed bits, new record ('': only the data about a running job is deleted), base of its flow, seconds
+--       for which a record without a body is kept
 -- Reply: 1 repaired, 0 it changed meanwhile
 local lane, leases, results, stored = unpack(KEYS, 12, 15)
 local id, observed, record, base, seconds = unpack(ARGV)

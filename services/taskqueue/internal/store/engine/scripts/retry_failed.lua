@@ -1,7 +1,7 @@
 #!lua
 -- Revives failed jobs after a delay under their ids, each one completely or not at all.
 -- KEYS: those of lives, then per job: lane, body, window (the body again: none), ring
--- ARGV: delay ms, then per job: id, new body, observed record, number that its flow adds to a due time
+-- ARGV: delay ms, then per job: id, new body, observed record, base of its flow
 -- Reply per job: 0 not failed, 1 revived (also when this very call was repeated)
 local due = clock() + ARGV[1]
 local reply = {}

@@ -8,9 +8,8 @@
 -- ARGV: as named here (idat: length of a body's key before the id; most: maximum of waiting callbacks of one flow, no
 --       limit for the platform's own; untold: appended to the record of a job whose callbacks are dropped), then the
 --       names of the groups, then per run of equal jobs: their number, token, op, lane (only r and l), bucket, delay
---       ms, crash counter (0: unchanged), group in which they are parked until their due time (0: none), number that
---       their flow adds to a due time, then their payloads; then the callbacks; then per window: number of the job
---       that leaves it
+--       ms, crash counter (0: unchanged), group in which they are parked until their due time (0: none), base of
+--       their flow, then their payloads; then the callbacks; then per window: number of the job that leaves it
 -- op: s succeeded, f failed (dead letter), u unknown (dead letter), c cancelled, r retry (payload: new body), l back
 --     to its lane unchanged, d dropped
 -- Reply per job: 1 done, 0 lease lost, 2 settled before, 3 refused because a cancel request is open, 4 done, but its

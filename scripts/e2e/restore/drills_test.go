@@ -269,7 +269,7 @@ func (d *drills) objects() {
 	}
 	follow(d.t, part(d.t, restoreOthers, "mkdir"), environment, d.tools)
 	same(d.t, "the document", before, func() (string, error) { return fetch(d.t.Context(), session.Template) })
-	d.took(lost, "objects", "a copy of the bucket, back", "the copy; a versioned bucket loses nothing")
+	d.took(lost, "objects", "copying the backup of the bucket back", "the copy; a versioned bucket loses nothing")
 }
 
 func fetch(ctx context.Context, address string) (string, error) {

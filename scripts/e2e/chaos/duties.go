@@ -31,15 +31,15 @@ const (
 
 func init() { // in init, because a literal would refer to itself through the checks
 	duties = map[string]duty{
-		found:       {"a registered patient is found by telephone, with the sample", 5 * time.Second, (*checker).isFound},
-		announced:   {"a critical value is in the inbox, once", 40 * time.Second, (*checker).isAnnounced},
+		found:       {"a registered patient is found by phone number, with the sample", 5 * time.Second, (*checker).isFound},
+		announced:   {"a notice of a critical value is in the inbox, once", 40 * time.Second, (*checker).isAnnounced},
 		answeredFor: {"a critical value was called, escalated or corrected", 80 * time.Second, (*checker).isAnsweredFor},
 		recorded:    {"a call with read-back is in the report's history", 5 * time.Second, (*checker).isRecorded},
-		replaced:    {"the confirmed value is the report's, and no rerun is open", 5 * time.Second, (*checker).isReplaced},
+		replaced:    {"the confirmed rerun value is the report's value, and no rerun is open", 5 * time.Second, (*checker).isReplaced},
 		delivered:   {"a message is sent, or ends as unknown", 30 * time.Second, (*checker).isDelivered},
 		arrived:     {"a webhook was received", 30 * time.Second, (*checker).hasArrived},
-		sum:         {"the two bills of a split sum to the one before", 5 * time.Second, (*checker).sums},
-		linked:      {"the newest save of a document is linked, byte for byte", 5 * time.Second, (*checker).isLinked},
+		sum:         {"the two bills of a split add up to the bill before the split", 5 * time.Second, (*checker).sums},
+		linked:      {"the newest save of a document is linked to the report, byte for byte", 5 * time.Second, (*checker).isLinked},
 		read:        {"a notification that was read stays read", 5 * time.Second, (*checker).isRead},
 	}
 }

@@ -42,23 +42,23 @@ type class struct {
 }
 
 var classes = []class{
-	{"kill-service", "kill -9; another process takes its place", (*platform).allServices, time.Second, kill},
-	{"freeze-service", "SIGSTOP: the process keeps its connections and sends nothing; then SIGCONT", (*platform).allServices, 4 * time.Second, freeze},
-	{"kill-engine", "kill -9, and a start on the same data", (*platform).allEngines, 2 * time.Second, kill},
-	{"freeze-engine", "SIGSTOP, then SIGCONT", (*platform).allEngines, 4 * time.Second, freeze},
+	{"kill-service", "kill -9 of a service; another process takes its place", (*platform).allServices, time.Second, kill},
+	{"freeze-service", "SIGSTOP of a service, which keeps its connections and sends nothing; then SIGCONT", (*platform).allServices, 4 * time.Second, freeze},
+	{"kill-engine", "kill -9 of an engine, and a start on the same data", (*platform).allEngines, 2 * time.Second, kill},
+	{"freeze-engine", "SIGSTOP of an engine, then SIGCONT", (*platform).allEngines, 4 * time.Second, freeze},
 	{"silent", "the network to an engine or a service drops all packets", (*platform).linked, 5 * time.Second, weather((*netfault.Link).Silence)},
-	{"half-open", "requests arrive, responses do not", (*platform).linked, 5 * time.Second, weather((*netfault.Link).SilenceResponses)},
-	{"slow", "each packet takes a tenth of a second, at 64 KiB/s", (*platform).linked, 5 * time.Second,
+	{"half-open", "requests to an engine or a service arrive, responses do not", (*platform).linked, 5 * time.Second, weather((*netfault.Link).SilenceResponses)},
+	{"slow", "each packet to an engine or a service takes a tenth of a second, at 64 KiB/s", (*platform).linked, 5 * time.Second,
 		weather(func(l *netfault.Link) { l.Slow(100*time.Millisecond, 64<<10) })},
-	{"cut", "existing and new connections are reset", (*platform).linked, 3 * time.Second, weather((*netfault.Link).Cut)},
+	{"cut", "existing and new connections to an engine or a service are reset", (*platform).linked, 3 * time.Second, weather((*netfault.Link).Cut)},
 	{"full-disk", "the disk of a store has no free byte", (*platform).smallDisks, 4 * time.Second, fullDisk},
 	{"clock", "the clock of an engine goes a minute ahead (MySQL and Redis, where libfaketime is installed)", (*platform).skewable,
 		6 * time.Second, skew},
-	{"power", "kill -9 of everything at once, and a start of everything at once", whole, 2 * time.Second, power},
+	{"power", "kill -9 of all processes at once, and a start of all processes at once", whole, 2 * time.Second, power},
 	{"failover", "kill -9 of the database's primary; its semi-synchronous replica becomes the primary (MariaDB)",
 		(*platform).withReplicas, time.Second, failover},
-	{"rolling", "SIGTERM and a new process, one service after the other", whole, 0, rolling},
-	{"upgrade", "service by service, a rollback to the previous version and an upgrade to the present one", whole, 2 * time.Second, upgrade},
+	{"rolling", "SIGTERM and a new process for one service after the other", whole, 0, rolling},
+	{"upgrade", "service by service, a rollback to the previous version and an upgrade to the present version", whole, 2 * time.Second, upgrade},
 	{"rotation", "every secret and the password of the database are rotated and rotated back, each step service by service", whole, 0, rotation},
 }
 

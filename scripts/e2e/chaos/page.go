@@ -172,5 +172,5 @@ func machine() string {
 	_, _ = fmt.Sscanf(string(text), "MemTotal: %d kB", &kib)
 	load, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(load), " ")
-	return fmt.Sprintf("%d cores, %d GiB of memory, a load of %s at the end", runtime.NumCPU(), kib/(1<<20), first)
+	return fmt.Sprintf("%d cores, %d GiB of memory, a load average of %s at the end", runtime.NumCPU(), kib/(1<<20), first)
 }

@@ -72,7 +72,7 @@ type level struct {
 }
 
 func (r *run) quietFigures() quietFigures {
-	f := quietFigures{Looks: r.watch.looks, Idle: idleLimit, Floors: fmt.Sprintf("%d MiB or %d", maxMemory>>20, maxQuiet)}
+	f := quietFigures{Looks: r.watch.looks, Idle: idleLimit, Floors: fmt.Sprintf("%d MiB (memory) or %d (goroutines, files, connections)", maxMemory>>20, maxQuiet)}
 	f.Short = 100 * r.watch.short.Minutes() / r.minutes
 	grew := map[string][]string{}
 	whole := time.Duration(r.minutes * float64(time.Minute))

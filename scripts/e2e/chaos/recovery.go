@@ -32,11 +32,11 @@ func (r *run) probes() map[string]func(context.Context) error {
 		return func(ctx context.Context) error { return r.people.ask(ctx, labUser, http.MethodGet, path, nil, nil) }
 	}
 	return map[string]func(context.Context) error{
-		"reruns are shown":             get("/api-v3/sample-rerun/7001"),
-		"the board is shown":           get("/operation/critical-callout/open"),
-		"the inbox is shown":           get("/api-v3/notifications/all?limit=1"),
-		"the cells are shown":          get("/api-v3/cell-counter-mappings/cells"),
-		"a document's saves are shown": get("/api-v3/report/external-edit/7001/revisions?limit=1"),
+		"reruns are shown":                        get("/api-v3/sample-rerun/7001"),
+		"the callout board is shown":              get("/operation/critical-callout/open"),
+		"the inbox of notifications is shown":     get("/api-v3/notifications/all?limit=1"),
+		"the cells of the cell counter are shown": get("/api-v3/cell-counter-mappings/cells"),
+		"a document's saves are shown":            get("/api-v3/report/external-edit/7001/revisions?limit=1"),
 		"a split is validated": func(ctx context.Context) error {
 			return r.people.ask(ctx, labUser, http.MethodPost, "/api-v3/finance/bill/split/9011",
 				map[string]any{"test_ids": []int{1}, "is_validate": true}, nil)

@@ -66,7 +66,7 @@ type operationFigures struct {
 
 func (r *run) soakFigures() soakFigures {
 	f := soakFigures{Patients: r.patients, Window: window * r.minutes,
-		Floors: fmt.Sprintf("%d MiB or %d", maxMemory>>20, maxCount)}
+		Floors: fmt.Sprintf("%d MiB (memory) or %d (goroutines, files)", maxMemory>>20, maxCount)}
 	levels, grown, operations := r.levelFigures(), r.grown(), r.operations()
 	for _, g := range levels {
 		if g.Rises {

@@ -187,7 +187,7 @@ func (d *drills) kafka() {
 	d.start("cdc")
 	d.found(d.registers())
 	d.found(before)
-	d.took(lost, "Kafka, with the connectors' offsets and history", "`cdc migrate`, a restart of cdc; connectors start over and all patients are computed again",
+	d.took(lost, "Kafka, with the connectors' offsets and history", "`cdc migrate` and a restart of cdc; connectors start over and all patients are computed again",
 		"nothing is lost")
 	d.equal()
 }
@@ -214,8 +214,8 @@ func (d *drills) queue() {
 		}
 		return err
 	})
-	d.took(lost, "Redis of the queue and of sessions, without a copy", "a start; outboxes fill the queue again, people sign in",
-		fmt.Sprintf("jobs that the queue had accepted and not sent; %d that waited in an outbox came back", waiting))
+	d.took(lost, "Redis of the queue and of sessions, without a copy", "a start of Redis; outboxes fill the queue again, users sign in again",
+		fmt.Sprintf("jobs that the queue had accepted and not sent are lost; jobs in an outbox (%d) are sent", waiting))
 	if answer := d.MustAsk(d.t, "POST", "/jobInfo/", job); !strings.Contains(answer, "Job not found") {
 		d.t.Errorf("a job that was lost is %s", answer)
 	}
@@ -230,7 +230,7 @@ func (d *drills) queue() {
 	await.Nil(d.t, "a request that is counted", func() error {
 		return errors.Join(signIn(d.t.Context(), d.Platform), d.answers("/api-v3/notifications/all?limit=1"))
 	})
-	d.took(lost, "Redis of limits", "a start", "what was counted; every limit begins at zero")
+	d.took(lost, "Redis of limits", "a start of Redis", "the counts are lost; every limit begins at zero")
 }
 
 func (d *drills) answers(path string) error {
@@ -269,7 +269,7 @@ func (d *drills) objects() {
 	}
 	follow(d.t, part(d.t, restoreOthers, "mkdir"), environment, d.tools)
 	same(d.t, "the document", before, func() (string, error) { return fetch(d.t.Context(), session.Template) })
-	d.took(lost, "objects", "copying the backup of the bucket back", "the copy; a versioned bucket loses nothing")
+	d.took(lost, "objects", "copying the backup of the bucket back", "the last copy; a versioned bucket loses nothing")
 }
 
 func fetch(ctx context.Context, address string) (string, error) {
@@ -336,7 +336,7 @@ func (d *drills) database() {
 	d.start(services...)
 	d.found(before)
 	await.Nil(d.t, "the board", func() error { return d.answers("/operation/critical-callout/open") })
-	d.took(lost, "MySQL", "the dump, and the start of all services", "the last dump; with the binary log any second")
+	d.took(lost, "MySQL", "the dump, and a start of all services", "the last dump; with the binary log, any second")
 	d.found(d.registers())
 	if n := d.registered(after); n != 0 {
 		d.t.Errorf("rows of a patient who was registered after the dump = %d, want none", n)

@@ -16,15 +16,15 @@ func readmeOf(t *testing.T, name string, shared []string) string {
 	t.Helper()
 	meta := load(t, name).Metadata
 	var all strings.Builder
-	fmt.Fprintf(&all, "# %s\n\n%s. Made from values.yaml by `make charts-update`; what all charts share is in [the charts' page](../README.md).\n",
-		name, meta.Description)
+	fmt.Fprintf(&all, "# %s\n\n%s. `make charts-update` writes this page from values.yaml. "+
+		"[The charts' page](../README.md) describes what all charts share.\n", name, meta.Description)
 	fmt.Fprintf(&all, "\n    helm -n lab install %[1]s charts/%[1]s -f my-values.yaml\n    helm -n lab test %[1]s\n", name)
 	for _, value := range []string{"existingSecret", "connectorSecret"} {
 		if keys := keysOf(t, name, value); len(keys) > 0 {
 			fmt.Fprintf(&all, "\nKeys of the Secret `%s`: `%s`.\n", value, strings.Join(keys, "`, `"))
 		}
 	}
-	all.WriteString("\nAnd [what several charts have](../VALUES.md).\n")
+	all.WriteString("\n[VALUES.md](../VALUES.md) has the values that several charts share.\n")
 	own := slices.DeleteFunc(valuesOf(t, name), func(row string) bool { return slices.Contains(shared, row) })
 	all.WriteString(table(own))
 	return all.String()
@@ -134,9 +134,10 @@ func initial(value *yaml.Node, inner bool) string {
 
 func umbrellaReadme(t *testing.T) string {
 	t.Helper()
-	head := "# %[1]s\n\n%[2]s. Made from values.yaml by `make charts-update`; what all charts share is in [the charts' page](../README.md).\n" +
+	head := "# %[1]s\n\n%[2]s. `make charts-update` writes this page from values.yaml. " +
+		"[The charts' page](../README.md) describes what all charts share.\n" +
 		"\n    helm -n lab install %[1]s charts/%[1]s -f my-values.yaml\n    helm -n lab test %[1]s\n" +
-		"\nBelow the name of a chart stand that chart's own values: %[3]s.\n"
+		"\nSet a chart's own values below its name: %[3]s.\n"
 	var links []string
 	for _, name := range names(t) {
 		links = append(links, fmt.Sprintf("[%[1]s](../%[1]s/README.md)", name))
@@ -147,9 +148,9 @@ func umbrellaReadme(t *testing.T) string {
 func TestREADMEsAreThoseOfTheValues(t *testing.T) {
 	shared, charts := sharedRows(t)
 	var common strings.Builder
-	common.WriteString("# Values of several charts\n\nMade from values.yaml of the charts by `make charts-update`. " +
-		"Most can be set once for all charts, in `global` of [lab](lab/README.md).\n\n" +
-		"| value | default | meaning | charts; empty: all |\n|---|---|---|---|\n")
+	common.WriteString("# Values of several charts\n\n`make charts-update` writes this page from values.yaml of the charts. " +
+		"Most of these values can be set once for all charts, in `global` of [lab](lab/README.md).\n\n" +
+		"| value | default | meaning | charts with this value; empty: all |\n|---|---|---|---|\n")
 	for _, row := range shared {
 		fmt.Fprintf(&common, "%s %s |\n", strings.TrimSuffix(row, "\n"), which(names(t), charts[row]))
 	}

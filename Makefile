@@ -161,6 +161,7 @@ fmt: $(GENERATORS) ## Format Go: gofmt, comments wrapped at 120 columns. Longer 
 formatted:
 	@echo "check: gofmt, and the tools' own tests"
 	@out=$$(GOWORK=off go -C scripts/tools test ./... 2>&1) || { echo "$$out"; exit 1; }
+	@out=$$(git grep --untracked -nE '^(<{7}|>{7}) '); test -z "$$out" || { echo "$$out"; echo "markers of a conflict: resolve it"; exit 1; }
 	@out=$$($(GO_FILES) | xargs gofmt -l; $(LONG_LINES)); test -z "$$out" || { echo "$$out"; echo "not formatted, or above 120 columns: run make fmt, and break the lines of code that it lists"; exit 1; }
 
 GENERATED = proto gateway/internal/areas/testdata

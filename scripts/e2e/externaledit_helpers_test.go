@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 const (
@@ -157,6 +158,9 @@ func uploadForm(ctx context.Context, editID int, token string, files []formFile)
 	return uploadBody(ctx, stack.Endpoints.Gateway, editID, token, contentType, bytes.NewReader(body))
 }
 
+// uploadTimeout allows for three concurrent uploads of the largest documents on a busy machine.
+const uploadTimeout = 2 * time.Minute
+
 func uploadBody(ctx context.Context, base string, editID int, token, contentType string, body io.Reader) (answer, error) {
 	url := fmt.Sprintf("%s%s/agent/%d", base, editPath, editID)
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
@@ -168,7 +172,8 @@ func uploadBody(ctx context.Context, base string, editID int, token, contentType
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := client.Do(request)
+	uploads := http.Client{Transport: client.Transport, Timeout: uploadTimeout}
+	response, err := uploads.Do(request)
 	if err != nil {
 		return answer{}, err
 	}

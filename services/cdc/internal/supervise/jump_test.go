@@ -170,3 +170,21 @@ func TestAFailureAfterAStartFromScratchIsMendedAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestAResyncThatMeetsANewColumnStartsOver: a column was added during a full resync, and the worker restarted before it
+// had read the statement. The connector continues the resync first, meets the column, and fails at every start.
+func TestAResyncThatMeetsANewColumnStartsOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newFixture()
+		b.worker.fail(existing)
+		b.worker.connectors[existing].trace = "org.apache.kafka.connect.errors.ConnectException: An exception occurred in the change event producer." +
+			" This connector will be stopped.\n" +
+			"Caused by: io.debezium.DebeziumException: Database error while executing incremental snapshot for table 'CollectionId{id=lab.userDetails}'\n" +
+			"Caused by: java.lang.IllegalArgumentException: Column 'note3' not found in result set 'id, labId_id, branchId'"
+		b.watch(t, 20*time.Second)
+		if len(b.journal.lost) != 1 || !b.journal.up[existing] {
+			t.Errorf("started over %d times, up %v; want once, and up", len(b.journal.lost), b.journal.up)
+		}
+	})
+}

@@ -73,9 +73,11 @@ var lost = []string{
 }
 
 // structure are texts in traces of schema failures, which restarts cannot fix: the connector's grammar cannot parse a
-// statement, or its stored table structure does not match the rows.
+// statement, or its stored table structure does not match the rows. After a restart it continues a full resync before
+// it reads the binary log, so it does not reach the statement that added a column.
 var structure = []string{
 	"schema isn't known to this connector", "internal schema size", "Data row is smaller than a column index",
+	"not found in result set",
 	"ParsingException", "at io.debezium.connector.mariadb.antlr.", "at io.debezium.connector.mysql.antlr.",
 	"at io.debezium.connector.binlog.jdbc.BinlogDatabaseSchema.parse",
 }

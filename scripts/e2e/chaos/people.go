@@ -200,7 +200,7 @@ func (p *people) edit(ctx context.Context) error {
 	for range 2 {
 		p.documents++
 		word := document(fmt.Sprintf("<document>save %d</document>", p.documents))
-		body, header := form(word, []byte(fmt.Sprintf("%%PDF-1.7\n%% %d\ntrailer <</Root 1 0 R>>\n%%%%EOF\n", p.documents)))
+		body, header := form(word, []byte(fmt.Sprintf("%%PDF-1.7\n1 0 obj <</Type /Catalog>> endobj\n%% %d\ntrailer <</Root 1 0 R>>\n%%%%EOF\n", p.documents)))
 		header.Set("Authorization", "Bearer "+session.Token)
 		header.Set("X-Is-External-Edit-Request", "true")
 		err := p.send(ctx, http.MethodPost, fmt.Sprintf("%sagent/%d", path, session.ID), header, body, nil)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -22,6 +23,7 @@ type answers struct {
 	mu         sync.Mutex
 	counts     map[answer]int     // guarded by mu
 	took       map[string][]timed // durations of responses 200, by operation; guarded by mu
+	refused    map[string]int     // responses 400 to 422 by operation; guarded by mu
 	since      map[int]int        // refusals by status since the current fault began; guarded by mu
 	violations []string           // guarded by mu
 }
@@ -42,7 +44,7 @@ func newAnswers(broken func() []fault) (*answers, error) {
 	plain := &http.Transport{MaxIdleConnsPerHost: 32}
 	recorder, err := conformance.Wrap(plain)
 	return &answers{Recorder: recorder, plain: plain, broken: broken, counts: map[answer]int{},
-		took: map[string][]timed{}, since: map[int]int{}}, err
+		took: map[string][]timed{}, refused: map[string]int{}, since: map[int]int{}}, err
 }
 
 func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -63,13 +65,16 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.counts[answer{status, len(faults) > 0}]++
+	name := operation(request.Method, request.URL.Path)
 	if status == http.StatusOK {
-		name := operation(request.Method, request.URL.Path)
 		a.took[name] = append(a.took[name], timed{begin, took})
 		return response, err
 	}
 	what := request.Method + " " + request.URL.Path
 	a.since[status]++
+	if status >= http.StatusBadRequest && status <= http.StatusUnprocessableEntity {
+		a.refused[name]++
+	}
 	switch {
 	case status == 0 && !slices.ContainsFunc(faults, silences):
 		a.violations = append(a.violations, fmt.Sprintf("%s was not answered after %.1f s: %v", what, took.Seconds(), err))
@@ -80,6 +85,17 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 			what, status, time.Now().UTC().Format(time.TimeOnly), response.Header.Get("X-Request-Id")))
 	}
 	return response, err
+}
+
+// neverAccepted returns a violation for each operation that was refused again and again and never succeeded: the people
+// send a wrong request, and the promises that would follow are not tested. The caller holds mu.
+func (a *answers) neverAccepted() (violations []string) {
+	for _, name := range slices.Sorted(maps.Keys(a.refused)) {
+		if n := a.refused[name]; n > 1 && len(a.took[name]) == 0 {
+			violations = append(violations, fmt.Sprintf("%s was refused %d times and never succeeded", name, n))
+		}
+	}
+	return violations
 }
 
 // silences reports whether callers may get no response because of the fault. They connect to the gateway directly, so

@@ -89,7 +89,7 @@ func (r *run) violations() []string {
 	defer r.check.mu.Unlock()
 	var b strings.Builder
 	r.answers.Report(&b)
-	all := slices.Concat(r.check.violations, r.answers.violations)
+	all := slices.Concat(r.check.violations, r.answers.violations, r.answers.neverAccepted())
 	for line := range strings.Lines(b.String()) {
 		if strings.HasPrefix(line, "differs") {
 			all = append(all, strings.TrimSpace(line))

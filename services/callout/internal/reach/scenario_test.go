@@ -40,6 +40,13 @@ func delivered(b *storetest.Fixture, reason string) {
 	}
 }
 
+// switchedOn switches the type on and runs the next check.
+func switchedOn(b *storetest.Fixture) {
+	b.T.Helper()
+	b.Reach.Reason = ""
+	b.Must(b.Reaper.RunOnce(b.T.Context()))
+}
+
 // TestNoticesThatWereSwitchedOffAreSentOnceTheTypeIsOn: a value turns unclear, a rerun value waits for its
 // confirmation, or a called value turns out to be wrong while the laboratory has the type switched off. The notice must
 // be sent, once, when the type is on again, as that of a critical value is.
@@ -96,8 +103,7 @@ func TestNoticesThatWereSwitchedOffAreSentOnceTheTypeIsOn(t *testing.T) {
 			delivered(b, reach.TypeOff)
 			story.over(b)
 			delivered(b, reach.TypeOff)
-			b.Reach.Reason = ""
-			b.Must(b.Reaper.RunOnce(t.Context()))
+			switchedOn(b)
 			if kind != "corrected" { // there, the value is critical again and announced
 				b.Want("it is over", b.Notices(), "[]")
 			}
@@ -186,8 +192,7 @@ func TestTheNoticesOfAllReportsAreSentAfterASharedEscalation(t *testing.T) {
 		b.Must(b.Reaper.RunOnce(t.Context()))
 		b.Want("one escalation for both", b.Notices(), "[escalation]")
 		delivered(b, escalated)
-		b.Reach.Reason = ""
-		b.Must(b.Reaper.RunOnce(t.Context()))
+		switchedOn(b)
 		b.Want("the type is on", b.Notices(), "[pending pending]")
 	}
 }
@@ -200,8 +205,7 @@ func TestAValueThatReturnsAfterTheTypeIsOnIsAnnounced(t *testing.T) {
 	b.Enter(potassium, index, "7.9")
 	delivered(b, reach.TypeOff)
 	b.Enter(potassium, index, "Haemolysed")
-	b.Reach.Reason = ""
-	b.Must(b.Reaper.RunOnce(t.Context()))
+	switchedOn(b)
 	b.Want("while it is unreadable", b.Notices(), "[]")
 	b.Enter(potassium, index, "7.9")
 	b.Must(b.Reaper.RunOnce(t.Context()))

@@ -156,13 +156,7 @@ func TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable(t *test
 func TestAFailureAfterAStartFromScratchIsMendedAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newFixture()
-		b.worker.fail(existing)
-		b.worker.connectors[existing].trace = "io.debezium.DebeziumException: Error processing row in userDetails, internal schema size 23, but row size 24"
-		b.watch(t, 20*time.Second)
-		if len(b.journal.lost) != 1 || !b.journal.up[existing] {
-			t.Fatalf("lost %v, up %v", b.journal.lost, b.journal.up)
-		}
+		b := startedOver(t, "io.debezium.DebeziumException: Error processing row in userDetails, internal schema size 23, but row size 24")
 		b.worker.fail(existing)
 		b.watch(t, 30*time.Second)
 		if n := b.journal.restarted[existing]; n < 1 || n > 2 {
@@ -176,15 +170,22 @@ func TestAFailureAfterAStartFromScratchIsMendedAtOnce(t *testing.T) {
 func TestAResyncThatMeetsANewColumnStartsOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newFixture()
-		b.worker.fail(existing)
-		b.worker.connectors[existing].trace = "org.apache.kafka.connect.errors.ConnectException: An exception occurred in the change event producer." +
-			" This connector will be stopped.\n" +
-			"Caused by: io.debezium.DebeziumException: Database error while executing incremental snapshot for table 'CollectionId{id=lab.userDetails}'\n" +
-			"Caused by: java.lang.IllegalArgumentException: Column 'note3' not found in result set 'id, labId_id, branchId'"
-		b.watch(t, 20*time.Second)
-		if len(b.journal.lost) != 1 || !b.journal.up[existing] {
-			t.Errorf("started over %d times, up %v; want once, and up", len(b.journal.lost), b.journal.up)
-		}
+		startedOver(t, "org.apache.kafka.connect.errors.ConnectException: An exception occurred in the change event producer."+
+			" This connector will be stopped.\n"+
+			"Caused by: io.debezium.DebeziumException: Database error while executing incremental snapshot for table 'CollectionId{id=lab.userDetails}'\n"+
+			"Caused by: java.lang.IllegalArgumentException: Column 'note3' not found in result set 'id, labId_id, branchId'")
 	})
+}
+
+// startedOver returns a fixture whose connector failed with the trace. The connectors must have started from scratch once.
+func startedOver(t *testing.T, trace string) *fixture {
+	t.Helper()
+	b := newFixture()
+	b.worker.fail(existing)
+	b.worker.connectors[existing].trace = trace
+	b.watch(t, 20*time.Second)
+	if len(b.journal.lost) != 1 || !b.journal.up[existing] {
+		t.Fatalf("started over %d times, up %v; want once, and up", len(b.journal.lost), b.journal.up)
+	}
+	return b
 }

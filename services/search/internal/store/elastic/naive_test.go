@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/elastic/go-elasticsearch/v8/esapi"
+
 	engine "github.com/labplatform/labplatform/pkg/elastic"
 
 	"github.com/labplatform/labplatform/pkg/testkit/relevance"

@@ -3,6 +3,12 @@ import { currentVisitor, element, inZone, link, request, toLogIn, toUserChoice }
 import { commandBox } from "./find.js";
 import { follow } from "./stream.js";
 
+// Enter acts once per press, and only on the element that had the focus when it was pressed. Otherwise a key that is held down for half a
+// second opens a dialog and confirms it.
+let pressedAt = null;
+document.addEventListener("keydown", (event) => { pressedAt = event.repeat ? null : event.target; }, true);
+document.addEventListener("keypress", (event) => { if (event.key === "Enter" && event.target !== pressedAt) event.preventDefault(); }, true);
+
 const isStaff = (login) => ["lab_user", "support"].includes(login.session_type);
 const isClinical = (login) => isStaff(login) || login.session_type === "doctor";
 // Address and name of each page, and which logins may use it, namely the callers of its requests.

@@ -127,7 +127,8 @@ func (p page) allAtOnce(waits, late, unclear, wrong int) {
 		` && document.querySelector("#board h2").textContent.startsWith("Overdue")`)
 	p.Await("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
 	p.Pictures("callout-all")
-	p.Eval(line + `.querySelector("button").click()`)
+	p.Eval(line + `.querySelector("button").focus()`)
+	p.HoldEnter() // it opens the dialog, and does not save it
 	p.Await("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("now corrected")`)
 	p.Fill("person", "input", "Dr Rao")
 	p.Eval(`document.getElementById("complete").click()`)
@@ -188,8 +189,9 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	}
 
 	p.Eval(card + ".focus()")
-	p.Do(chromedp.KeyEvent(kb.Enter))
-	p.Await("the dialog", `document.getElementById("dialog").open && document.activeElement.id === "person"`)
+	p.HoldEnter()
+	p.Await("the dialog without a warning", `document.getElementById("problem").textContent === "" && `+
+		`document.getElementById("dialog").open && document.activeElement.id === "person"`)
 	p.Screenshot("callout-dialog.png")
 	p.Fill("comment", "input", "no answer on the ward")
 	p.Eval(`document.getElementById("attempt").focus()`)

@@ -116,7 +116,8 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	if template != 2 {
 		t.Errorf("the session begins with template %d, want 2", template)
 	}
-	p.Eval(`document.getElementById("end").click()`)
+	p.Eval(`document.getElementById("end").focus()`)
+	p.HoldEnter()
 	p.Await("the question", `document.getElementById("ask").open && document.getElementById("question").textContent.startsWith("End your session")`)
 	p.Eval(`document.getElementById("yes").click()`)
 	p.Await("the author has ended it", held+`.startsWith("No one edits")`)
@@ -140,6 +141,7 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	p.Eval(`document.getElementById("yes").click()`)
 	p.Await("it was taken over", held+`.startsWith("Sunita Deshpande has report")`)
 	p.Eval(`document.getElementById("end").click()`)
+	p.Await("the question", `document.getElementById("ask").open`)
 	p.Eval(`document.getElementById("yes").click()`)
 	p.Await("no one again", held+`.startsWith("No one edits")`)
 	p.Do(chromedp.Click(chromedp.CSS("#back")))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
@@ -105,6 +106,20 @@ func (p *Page) Press(keys ...string) {
 	for _, key := range keys {
 		p.Do(chromedp.KeyEvent(key))
 	}
+}
+
+// HoldEnter presses Enter and holds it down until it has been repeated twice.
+func (p *Page) HoldEnter() {
+	p.T.Helper()
+	key := input.DispatchKeyEventParams{Key: "Enter", Code: "Enter", Text: "\r", UnmodifiedText: "\r", NativeVirtualKeyCode: 13, WindowsVirtualKeyCode: 13}
+	for range 3 {
+		key.Type = input.DispatchKeyEventTypeKeyDown // with a text, the browser sends keypress too
+		p.Do(Command(input.DispatchKeyEvent, key))
+		time.Sleep(50 * time.Millisecond) // a dialog may open
+		key.AutoRepeat = new(true)
+	}
+	key.Type = input.DispatchKeyEventTypeKeyUp
+	p.Do(Command(input.DispatchKeyEvent, key))
 }
 
 // Fill sets the value of the field with the id and dispatches the event, as typing would.

@@ -2,6 +2,7 @@
 // every event of the report's event stream.
 import { request, element, moment } from "../assets/lab.js";
 import { header, live } from "../assets/shell.js";
+import { ask } from "../assets/ask.js";
 import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
 import { withTotal, workList } from "../assets/worklist.js";
 
@@ -22,20 +23,6 @@ function say(text, bad) {
 }
 
 const size = (bytes) => (bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`);
-
-// confirmed shows a dialog with a question and returns whether the user agreed. It is used before actions that affect other
-// users.
-function confirmed(question, yes) {
-  $("question").textContent = question;
-  $("yes").textContent = yes;
-  $("ask").showModal();
-  return new Promise((resolve) => {
-    const done = (agreed) => { $("ask").close(); resolve(agreed); };
-    $("yes").onclick = () => done(true);
-    $("no").onclick = () => done(false);
-    $("ask").oncancel = () => done(false);
-  });
-}
 
 function file(url, bytes) {
   const a = element("a", "", size(bytes));
@@ -161,7 +148,7 @@ async function begin(takeOver) {
 }
 
 async function restore(one) {
-  if (!await confirmed(`Put version ${one.revision} of ${one.uploaded_by_name} on the report? The current version stays in the list.`, "Restore")) return;
+  if (!await ask(`Put version ${one.revision} of ${one.uploaded_by_name} on the report? The current version stays in the list.`, "Restore")) return;
   await request(`${base}${report}/revisions/${one.id}/restore`, {}).then(({ warnings }) => {
     noticed = warnings ?? [];
     return load();
@@ -169,13 +156,13 @@ async function restore(one) {
 }
 
 async function takeOver() {
-  if (await confirmed(`Take report ${report} from ${session.author_name}? Changes that ${session.author_name} has not saved are lost.`, "Take over")) await begin(true);
+  if (await ask(`Take report ${report} from ${session.author_name}? Changes that ${session.author_name} has not saved are lost.`, "Take over")) await begin(true);
 }
 
 async function end() {
   const { id, author_name: author } = session; // the session that the question concerns
   const mine = own();
-  if (!await confirmed(`End ${mine ? "your session" : `the session of ${author}`}? Unsaved changes are lost.`, "End session")) return;
+  if (!await ask(`End ${mine ? "your session" : `the session of ${author}`}? Unsaved changes are lost.`, "End session")) return;
   await (mine ? request(`${base}${id}`, undefined, { method: "PUT" }) : request(`${base}sessions/${id}/end`, {}));
   $("opened").hidden = true;
   await load();

@@ -99,7 +99,7 @@ func (d *decoder) flagInt() (protoreflect.Value, error) {
 	return protoreflect.ValueOfInt32(0), err
 }
 
-// numeral reads a number, or a text that contains exactly one number.
+// numeral reads a number, or a text that is a number and nothing else.
 func (d *decoder) numeral(problem string) ([]byte, error) {
 	switch c := d.peek(); {
 	case c == '-' || c-'0' <= 9:

@@ -96,7 +96,7 @@ func umbrellaSchema(t *testing.T) string {
 	for _, name := range append(names(t), "engines") {
 		properties[name] = schema{"type": "object"}
 	}
-	properties["global"] = schema{"type": "object", "properties": schema{"ignored": words()}} // rest: the charts' schemas
+	properties["global"] = schema{"type": "object", "properties": schema{"ignored": words()}} // the charts' schemas check the others
 	return text07(t, all)
 }
 

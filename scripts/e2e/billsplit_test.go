@@ -289,7 +289,7 @@ func TestBillSplitSurvivesKill(t *testing.T) {
 		before := done
 		var some map[int]int
 		some, done = splitAll(t.Context(), first, count, func(n int) {
-			if n == before+count/5 { // earlier splits succeed again by their key
+			if n == before+count/5 { // the first successes repeat earlier splits by their keys
 				if err := stack.Kill("billsplit"); err != nil {
 					t.Error(err)
 				}

@@ -42,8 +42,8 @@ func saves(t *testing.T, when string, report, id int, token string, want int) {
 	}
 }
 
-// TestExternalEditAsksAgainForTheRightAtEachSave checks the permission at each save: that of the login for an author
-// who is not in the list of users, and that of the list for an author who is, even after a logout.
+// TestExternalEditAsksAgainForTheRightAtEachSave checks that each save checks the permission again. For an author in
+// the list of users the list decides, even after a logout. For any other author the login decides.
 func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	t.Parallel()
 	report, unlisted := editReport(t), editor(t, 12, "report_edit")

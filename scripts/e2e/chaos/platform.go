@@ -177,7 +177,7 @@ func (p *platform) revive(ctx context.Context) (revived []string) {
 	}
 }
 
-// replace ends a service like an operator, starts it again and waits until it is ready.
+// replace stops a service with SIGTERM, as an operator would, starts it again and waits until it is ready.
 func (p *platform) replace(ctx context.Context, service string) error {
 	if err := errors.Join(p.Stop(service), p.Start(service, nil)); err != nil {
 		return err
@@ -235,7 +235,7 @@ func until(ctx context.Context, limit time.Duration, what string, check func(con
 		if err == nil {
 			return nil
 		}
-		if wrong == nil || ctx.Err() == nil { // an error after the cancellation proves nothing
+		if wrong == nil || ctx.Err() == nil { // later errors may only say that ctx has ended
 			wrong = err
 		}
 		select {

@@ -62,8 +62,8 @@ type alertFigure struct {
 	For             time.Duration
 }
 
-// level is a figure of a process or link over the run. Halves has, for the end of each half, how far the minimum rose
-// from one sixth of the run to the next.
+// level is a figure of a process or link over the run. Halves has one number for each half of the run: the minimum of
+// its last third minus the minimum of its second third.
 type level struct {
 	growth
 	Max    float64

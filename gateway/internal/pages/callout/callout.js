@@ -261,7 +261,7 @@ function say(text, bad) {
 let unfollow = null;
 let triedAt = 0; // start of the last connection, by the clock of this device
 let heardAt = 0; // time of the last event, by the clock of this device
-let listed = false; // whether this connection has brought a list that is shown
+let listed = false; // whether the list on the page came from this connection
 let limited = false; // whether the server has more results than it sent
 
 function connect() {

@@ -1,7 +1,8 @@
 // Saving a count, with the questions that a refusal leads to. Nothing is replaced, and no sample is exchanged, unless the user agrees.
 import { moment, request } from "../assets/lab.js";
 
-// save stores a count ({observer, counts, sample_id}). agreed(question, yes) asks the user. Without an agreement the refusal is thrown.
+// save stores a count ({observer, counts, sample_id}). If another count would be replaced, or the sample has changed, agreed(question, label
+// of the confirming button) asks the user. If the user declines, the error of the 409 response is thrown.
 export async function save(path, count, agreed) {
   try {
     await request(path, count, { method: "PUT" });

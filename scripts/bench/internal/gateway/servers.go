@@ -66,7 +66,7 @@ type backend struct {
 	rerunv1.UnimplementedRerunServiceServer
 }
 
-// ListReruns returns no reruns.
+// ListReruns returns one rerun.
 func (backend) ListReruns(context.Context, *rerunv1.ListRerunsRequest) (*rerunv1.ListRerunsResponse, error) {
 	return &rerunv1.ListRerunsResponse{
 		SampleRedrawFlag: 4,

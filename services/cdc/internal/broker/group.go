@@ -184,7 +184,7 @@ func (g *Group) sample(ctx context.Context) {
 type State struct {
 	Member   bool
 	Since    time.Time      // time of the last change of Member
-	LastPoll time.Time      // time of the last fetch seen
+	LastPoll time.Time      // time of the last fetch that was seen; the current time while nothing can be fetched
 	Claims   int            // partitions assigned to this process
 	Fault    *outcome.Fault // recent fault, or nil
 }

@@ -18,7 +18,7 @@ type Op struct {
 type Versions interface {
 	Blank(rev int64) int64    // version of a stub on the route of a laboratory that the patient has left
 	Document(rev int64) int64 // version of the document, or of the stub of a deleted patient
-	Removal(rev int64) int64  // version that deletes either
+	Removal(rev int64) int64  // version of the deletion of a document or stub
 }
 
 // RevVersions derives versions as described in the package comment.

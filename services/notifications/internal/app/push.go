@@ -23,7 +23,8 @@ const (
 	pushOff       = "off"
 )
 
-// pushState returns whether push messages are delivered, and adds the loop that checks it.
+// pushState returns the state of push delivery and adds the loop that updates it. Without a provider there is no loop:
+// push is off.
 func pushState(s *service.Service, provider device.Topics, queue grpc.ClientConnInterface, m *metrics) *served.Push {
 	if provider == nil {
 		return served.Disabled(m)

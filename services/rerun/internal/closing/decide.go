@@ -50,8 +50,8 @@ type Replaced struct {
 }
 
 const (
-	// justArrived is the age up to which a replaced value counts as new. A caller that does not state the time of its page
-	// may not have seen it.
+	// justArrived is the age up to which a value that replaced another one counts as new. A caller that does not state the
+	// time of its page may have seen only the replaced value.
 	justArrived = time.Minute
 	// clockSkew is how far a caller's clock may be ahead.
 	clockSkew = time.Minute

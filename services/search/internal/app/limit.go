@@ -12,8 +12,8 @@ import (
 	modes "github.com/labplatform/labplatform/services/search/internal/store/redis"
 )
 
-// openLimit creates the rate limit. Searches are counted in the cache of the sessions; the mode may be in another
-// cache.
+// openLimit creates the rate limit. Searches are counted in the Redis of the sessions. The mode (normal, degraded,
+// emergency) may be in another Redis.
 func (b *builder) openLimit() error {
 	metrics := limit.NewMetrics(b.Registry)
 	reader, err := b.modes()

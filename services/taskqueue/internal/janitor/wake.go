@@ -21,8 +21,8 @@ const (
 	// thousand per second overall.
 	wakePage = 250
 	// forgetHeld is how long a pause is kept after its end if no delivery tested the destination. Together with the
-	// longest pause it is shorter than the ten minutes of the alert QueueProviderPaused, so that a provider without
-	// traffic at night is not reported as unresponsive.
+	// longest pause after failures it is shorter than the ten minutes of the alert QueueProviderPaused, so that a
+	// provider without traffic at night is not reported as unresponsive. A provider may request a longer pause.
 	forgetHeld = 5 * time.Minute
 )
 

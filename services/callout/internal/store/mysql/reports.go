@@ -171,7 +171,7 @@ func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
 	return err
 }
 
-// rerun returns the unconfirmed rerun values. Unreadable ones are omitted; reading the whole row returns their error.
+// rerun returns the unconfirmed rerun values, or nil if they cannot be parsed.
 func (r *reportRow) rerun() []callout.Reading {
 	var row unconfirmedRow
 	if len(r.unconfirmed) == 0 || row.parse(r.unconfirmed) != nil {

@@ -152,7 +152,7 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 		do   func() error
 		want []string
 	}{
-		{func() error { return nil }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}}, // the lookup adds this alias
+		{func() error { return nil }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}}, // Targets above has added this alias
 		{func() error { return s.Swap(ctx) }, []string{s.Alias + "_schema7 " + s.Alias + "_v2"}},
 		{func() error { _, err := s.TakeOlder(ctx); return errors.Join(err, s.Swap(ctx)) }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}},
 	} {

@@ -67,7 +67,8 @@ func (w *writing) content() error {
 	return w.durability.sync(w.file)
 }
 
-// name syncs the folders, so that the new name survives a power failure, unless it may be lost.
+// name syncs the folders, so that the new name survives a power failure. Transient objects may be lost, so their folders
+// are not synced.
 func (w *writing) name() error {
 	if w.transient {
 		return nil

@@ -197,7 +197,7 @@ func TestOnlyLabUsersSeeWhoOfTheLaboratoryRead(t *testing.T) {
 	} {
 		list, err := s.Activities(ctx, c.v, all, 9)
 		must(t, err)
-		slices.Reverse(list) // newest first
+		slices.Reverse(list) // Activities returns the newest first, ActivitiesOf the oldest
 		of, err := s.ActivitiesOf(ctx, c.v, []int64{id}, 9)
 		must(t, err)
 		for from, list := range map[string][]notification.Activity{"the list": list, "the notification": of[id]} {

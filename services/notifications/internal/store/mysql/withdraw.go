@@ -110,8 +110,8 @@ const isNotReady = "n.notification_type_id = ? AND EXISTS (SELECT 1 FROM labRepo
 	" AND r.id = CAST(JSON_UNQUOTE(JSON_EXTRACT(n.context, '$.lrr_id')) AS SIGNED)" +
 	" AND (r.dismissed <> 0 OR r.sampleRedrawFlag IN (3, 4)))"
 
-// Sending reads the withdrawal, the laboratory's switch and the report's state with one statement. A notification that
-// does not exist is sent.
+// Sending reads with one statement whether the notification was withdrawn, whether the laboratory has switched its type
+// off, and whether its report is not ready. For a notification that does not exist all three are false.
 func (s *Store) Sending(ctx context.Context, lab authn.LabScope, id int64) (now notify.Sending, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM NotificationWithdrawals w"+
 		" WHERE w.dedupe_key = n.dedupe_key), IFNULL(m.is_mandatory, 0) = 0 AND IFNULL(l.is_disabled, 0) = 1, "+isNotReady+

@@ -22,7 +22,7 @@ const (
 	ForeignReport = 8001
 	Patient       = 501
 	Profile       = 301 // test of the report Report
-	Child         = 302 // profile child of Profile
+	Child         = 302 // test of the profile
 )
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}

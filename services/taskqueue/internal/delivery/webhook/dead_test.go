@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// TestJobsToADeadReceiverEnd closes the receiver's port. Callers must be informed within the delays of the retries plus
-// a quarter of an hour, and callbacks must not pile up for days.
+// TestJobsToADeadReceiverEnd closes the receiver's port. All jobs must fail within the delays of their retries plus 15
+// minutes for webhooks and 75 minutes for callbacks, with few claims for each job.
 func TestJobsToADeadReceiverEnd(t *testing.T) {
 	t.Parallel()
 	const ladder, callbackLadder = 105 * time.Second, 5*time.Second + 35*time.Minute

@@ -41,8 +41,8 @@ func (x *decider) deadlines() {
 	}
 }
 
-// earlier brings the next deadline forward if the laboratory's escalation time was shortened. A deadline never moves
-// later.
+// earlier brings the next deadline forward if the laboratory's escalation time was shortened. It sets a new deadline if
+// the maximum number of escalations was raised. A deadline never moves later.
 func (x *decider) earlier(w Episode) Episode {
 	pace := x.f.Settings.Pace
 	if w.Level >= pace.Most {
@@ -116,8 +116,8 @@ func (x *decider) remindAt(w *Episode) (at time.Time) {
 	return fullSecond(x.now.Add(x.f.Settings.RemindAfter))
 }
 
-// unclear records values that cannot be compared with their limits, each with its own time, and notifies the laboratory
-// once of each value that has been unclear for the escalation time.
+// unclear records values that can no longer be compared with their limits, and values that can be compared again. It
+// notifies the laboratory once of each recorded value that has been unclear for the escalation time.
 func (x *decider) unclear() {
 	found := x.f.Finding.Unclear
 	if x.gone() {
@@ -156,7 +156,8 @@ func (x *decider) announceUnclear(open *Statement) {
 		LogMeta{Method: "notification"})
 }
 
-// unconfirmed notifies the laboratory once of a critical rerun value that has been unconfirmed for the escalation time.
+// unconfirmed notifies the laboratory of critical rerun values that have been unconfirmed for the escalation time, once
+// for each AsOf.
 func (x *decider) unconfirmed() {
 	v := x.f.Unconfirmed
 	if v == nil || x.now.Sub(v.ReceivedAt) < x.f.Settings.After {

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// settled is how long a value must be blank or unreadable before statements about it are taken back: an analyser may
-// blank a value before it writes the next one. An evaluation that names the report does not wait.
+// settled is how long a value must be blank, unreadable or removed before statements about it are taken back: an
+// analyser may blank a value before it writes the next one. An evaluation that names the report does not wait.
 const settled = 3 * time.Minute
 
 // Decide returns the changes that bring the wait, the statements and the messages of a report up to date. It contains
@@ -85,7 +85,7 @@ func (x *decider) log(text string, meta LogMeta) {
 }
 
 // pinForeign adds callouts of other programs to the ledger. A row that is newer than the values counts as a call of the
-// present values; its JSON is ignored.
+// present values, whatever its JSON, unless it states that values were wrong.
 func (x *decider) pinForeign() {
 	for i := range x.f.Foreign {
 		row := &x.f.Foreign[i]
@@ -110,8 +110,8 @@ func (x *decider) pinForeign() {
 	}
 }
 
-// unknownDone reports whether another program set the report to done and the ledger states no value of it. Such a
-// report is evaluated only on request.
+// unknownDone reports whether the critical values of the report are not evaluated: another program set it to done, the
+// ledger states no value of it, and no caller requests its evaluation.
 func (x *decider) unknownDone() bool {
 	return x.f.Report.Status == Done && x.f.Wait == nil && !x.e.Named && x.e.Call == nil &&
 		!x.knows()
@@ -139,7 +139,7 @@ func (x *decider) communicated(p *Parameter) bool {
 }
 
 // announced reports whether today's audience was informed by a notice or an attempt that the parameter is critical, and
-// this was not taken back. After a completed call, the present value has to be announced again.
+// this was not taken back. After a completed call or a change of limits, the present value has to be announced again.
 func (x *decider) announced(p *Parameter) bool {
 	k := p.Key()
 	for i := len(x.ledger) - 1; i >= 0; i-- {
@@ -185,8 +185,8 @@ func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 	return news, nil
 }
 
-// mayBeCritical reports whether a value of the wait may still be critical: it is unclear, blank or removed, or no
-// enabled format applies to it.
+// mayBeCritical reports whether a value of the wait may still be critical: it is unclear, blank or removed, or it has
+// not changed and no enabled format applies to it.
 func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
 	switch state {
 	case IsUnclear, IsBlank, IsMissing:
@@ -203,7 +203,7 @@ func (x *decider) calledSince(p *Parameter) bool {
 	return last != nil && last.Kind == Call && last.says(p)
 }
 
-// settled reports whether a blank or unreadable value is final. now is nil if the value was removed.
+// settled reports whether a blank, unreadable or removed value is final. now is nil if the value was removed.
 func (x *decider) settled(now *Judged) bool {
 	return x.e.Named || x.now.Sub(x.changedAt(now)) >= settled
 }
@@ -238,12 +238,14 @@ func (x *decider) judge() {
 	x.logTakenBack()
 }
 
-// adopts reports whether another program set the report to waiting and none of its values can be judged.
+// adopts reports whether another program set the report to waiting, no value is critical, and not all values can be
+// judged (Finding.Undecided).
 func (x *decider) adopts() bool {
 	return x.f.Report.Status.Open() && !x.gone() && x.f.Finding.Undecided && len(x.f.Finding.Critical) == 0
 }
 
-// keepsUnknown reports whether another program opened the wait and its values still cannot be judged.
+// keepsUnknown reports whether the wait has no values because another program set the report to waiting, not all values
+// can be judged yet, and this decision records no call.
 func (x *decider) keepsUnknown() bool {
 	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && x.f.Report.Status.Open() && !x.gone() &&
 		(x.d.Recorded == nil || x.d.Recorded.Kind != Call)
@@ -319,8 +321,8 @@ func (x *decider) toldOf(values []Parameter) (audiences []Audience) {
 	return audiences
 }
 
-// goOn keeps the wait open, updates its values, and announces new ones: parameters without a notice and, after the last
-// escalation, values that have become worse.
+// goOn keeps the wait open, updates its values, and announces parameters without a notice, after the last escalation
+// values that have become worse, and values with an unsent notice when notices can be sent again.
 func (x *decider) goOn(waits []Parameter) {
 	w := *x.f.Wait
 	var fresh []Parameter
@@ -355,8 +357,8 @@ func (x *decider) goOn(waits []Parameter) {
 	}
 }
 
-// newerThanWait reports whether a value was stored after the wait began. No other program can have announced such a
-// value.
+// newerThanWait reports whether a value was stored after the wait began. The program that set the report to waiting
+// cannot have announced such a value.
 func (x *decider) newerThanWait(p Parameter) bool {
 	_, now := x.f.Finding.at(p.Key())
 	return now == nil || now.At.After(x.f.Wait.DetectedAt)
@@ -438,7 +440,8 @@ func (x *decider) calledNow() bool {
 	return slices.ContainsFunc(x.d.Statements, func(s Statement) bool { return s.Kind == Call })
 }
 
-// stopNotices withdraws the undelivered notices of the wait, because a clinician has been informed.
+// stopNotices withdraws all notices since the last call, because a clinician has been informed. The notification
+// service then stops the pushes that it has not handed over.
 func (x *decider) stopNotices() {
 	for i := len(x.f.Ledger) - 1; i >= 0 && x.f.Ledger[i].Kind != Call; i-- {
 		if s := &x.f.Ledger[i]; s.Kind == Notice {

@@ -8,8 +8,9 @@ import (
 // A message may be delivered long after its decision. The functions in this file check whether it is still valid, so
 // that outdated messages are not sent.
 
-// Still reports whether a notice, an escalation or a reminder still has to be sent: the report waits, at least one
-// value of the statement was neither called nor taken back, and no newer statement replaces it. key is the key of the
+// Still reports whether a notice, an escalation or a reminder still has to be sent: the report waits and the statement
+// is not outdated. A notice is outdated when each of its values was called, taken back, or announced again to the same
+// audience; an escalation or a reminder, when a call, an escalation or a reminder followed. key is the key of the
 // statement. wait is nil if the report does not wait.
 func Still(l Ledger, wait *Episode, key string) bool {
 	if wait == nil {
@@ -42,8 +43,8 @@ func (s *Statement) still(since, all Ledger) bool {
 	return len(s.Parameters) == 0
 }
 
-// replaces reports whether the ledger has a later call about the parameter, or a later notice about it to the same
-// audience.
+// replaces reports whether l has a call about the parameter, or a notice about it to the audience of s. l holds the
+// statements after s.
 func (l Ledger) replaces(s *Statement, k Key) bool {
 	for i := range l {
 		o := &l[i]

@@ -11,7 +11,8 @@ type Episode struct {
 	DetectedAt time.Time
 	DueAt      time.Time // time of the next escalation; zero: none follows
 	Level      int       // escalations so far
-	// Parameters are the values that have to be called; nil if another program set the report to wait.
+	// Parameters are the values that have to be called; nil if another program set the report to wait and no value is
+	// known to be critical.
 	Parameters []Parameter
 	Closed     bool
 	// Adopted is set if another program set the report to waiting. The detection time is then unknown.

@@ -111,9 +111,9 @@ func (c *Chart) test(r Reading) int64 {
 	return r.ProfileTestID
 }
 
-// of returns the formats that apply to a value: those of its index and its test. Tests of a profile may share an index,
-// and a value may name no test. Such a value is judged by the formats of all tests, and is critical if one of them
-// makes it critical.
+// of returns the formats that apply to a value: the formats of its index in the test that it names or, without a name,
+// in the report's own test. If that test has none, the value is judged by the formats of this index in all tests of the
+// report, and is critical if one of them makes it critical.
 func (all Formats) of(c Chart, r Reading) []Format {
 	named := r.ProfileTestID
 	if named == 0 && len(c.Tests) > 0 {

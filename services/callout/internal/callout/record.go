@@ -39,9 +39,10 @@ func (f *Facts) newestWait() *Episode {
 	return f.LastWait
 }
 
-// EarliestCall returns the earliest possible time of a call; zero if there is no bound. It is a full minute, because
-// callers state the minute of a call. For a wait opened by another program, only the sample's collection date is known.
-// A future collection date is ignored as a typing error, so that the call can be recorded.
+// EarliestCall returns the earliest possible time of a call; zero if there is no bound. It is the minute of the
+// detection, because callers state the minute of a call. If the report never waited or another program opened the wait,
+// it is a day before the collection of the sample. A future collection date is ignored as a typing error, so that the
+// call can be recorded.
 func (f *Facts) EarliestCall(now time.Time) time.Time {
 	const collectedWithin = 24 * time.Hour
 	if w := f.newestWait(); w != nil && !w.Adopted {
@@ -53,8 +54,8 @@ func (f *Facts) EarliestCall(now time.Time) time.Time {
 	return f.Report.CollectedAt.Add(-collectedWithin)
 }
 
-// repeats reports whether the call repeats an earlier one: the report was called, or its wait ended without a call, so
-// that a person may have been informed.
+// repeats reports whether the call repeats an earlier one: it is forced and complete, and the report was called, or a
+// value was stated and the report does not wait, so that a person may have been informed.
 func (x *decider) repeats() bool {
 	c := x.e.Call
 	return c.Force && !c.Draft && (x.f.Report.Status == Done || !x.f.Report.Status.Open() && len(x.known()) > 0)

@@ -127,7 +127,8 @@ type Statement struct {
 	Reason    string
 	// CalloutID is the id of the CriticalCallout row if another program wrote it, otherwise 0.
 	CalloutID int64
-	// Because is the report and the key of the call on which a suppression is based.
+	// Because is, for a suppression, the report and the key of the call on which it is based; for a notice of an unclear
+	// value, the key of the Unclear statement.
 	Because string
 	NotSent bool // the notification service did not accept it, because its type was switched off
 	// Void is set for a notice that was not sent before the type was switched on again. Its values were announced again
@@ -139,7 +140,7 @@ type Statement struct {
 
 // Record is a callout or an attempt as stored in CriticalCallout. The metas are JSON.
 type Record struct {
-	UserID      int64           `json:"-"` // id of the lab user or supporter who called; 0 for a doctor
+	UserID      int64           `json:"-"` // id of the lab user who called; 0 for doctors and support
 	DoctorID    int64           `json:"-"`
 	Performer   authn.Actor     `json:"-"` // the person who called
 	Recipients  []string        `json:"recipients"`
@@ -228,7 +229,8 @@ func (l Ledger) openAll(kind Kind) (open []Statement) {
 	return open
 }
 
-// StillCorrected returns the parameters of a correction about which no call and no notice was recorded since.
+// StillCorrected returns the parameters of a correction about which no notice, call or attempt was recorded since for
+// the same patient.
 func (l Ledger) StillCorrected(key string) (values []Parameter) {
 	for i := range l {
 		if l[i].Key != key {

@@ -6,9 +6,10 @@ import (
 )
 
 // suppress divides critical values into those to call and those whose call the repeat policy suppresses. A call is
-// suppressed if the ledger has no statement about the parameter, the patient's last result was critical too, and the
-// call of that result holds, was read back, reached the organization and doctor of this bill and stated a value that
-// was at least as bad. Either all values of a report are suppressed or none.
+// suppressed if the ledger has no notice, call or attempt about the parameter, the patient's last result was critical
+// too, and the call of that result holds, is at most RepeatWithin old, was read back, reached the organization and
+// doctor of this bill and stated a value that was at least as bad. If the call of the last result was suppressed, the
+// result before it counts. Either all values of a report are suppressed or none.
 func (x *decider) suppress(news []Parameter) (call, suppressed []Parameter) {
 	if len(news) == 0 || x.f.Settings.RepeatWithin <= 0 || x.f.Report.Status.Open() {
 		return news, nil

@@ -40,8 +40,8 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 	return x.sendCorrection(&x.ledger[len(x.ledger)-1], told)
 }
 
-// sendCorrection sends a correction to its audience and the bill's present one, except audiences in told. The result is
-// told with the new ones.
+// sendCorrection sends a correction to its audience and, unless the report moved to another patient, the bill's present
+// one, except audiences in told. The result is told with the new ones.
 func (x *decider) sendCorrection(s *Statement, told []Audience) []Audience {
 	audiences := []Audience{s.Audience}
 	if s.Reason != reasonMoved && !s.Audience.same(x.f.Audience) {
@@ -105,8 +105,8 @@ const (
 	reasonElsewhere  = "state"
 )
 
-// wrong returns the parameters of a statement that are no longer true and not taken back yet. kind and reason are those
-// of the first parameter.
+// wrong returns the parameters of a statement that are no longer true and not taken back yet. It omits and records
+// values that only changed limits make harmless. kind and reason apply to the first returned parameter.
 func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason string) {
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
@@ -132,8 +132,8 @@ func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason stri
 	return wrong, kind, reason
 }
 
-// why returns the reason why a stated value is no longer true. It is empty if the value is true or was replaced by
-// another critical value, because that value is announced.
+// why returns the reason why a stated value is no longer true. It is empty if the value is true, if a blank or
+// unreadable one is not final yet, and if another critical value replaced it, because that value is announced.
 func (x *decider) why(s *Statement, p *Parameter) string {
 	switch {
 	case x.moved(s):
@@ -164,7 +164,7 @@ func (x *decider) why(s *Statement, p *Parameter) string {
 }
 
 // whenSettled returns reason if the value has been blank or unreadable for the settle time, otherwise "". A statement
-// made after the value became blank is not taken back.
+// is not taken back if it was made, or its audience was told the value, after the value became blank.
 func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason string) string {
 	if !x.changedSaid(s, p, now) || x.calledAfter(s, p, now) {
 		return ""

@@ -56,8 +56,8 @@ type UseCase struct {
 // New returns a use case that writes through s and signals changes to open boards.
 func New(s Store, signals evaluate.Signals) *UseCase { return &UseCase{s, signals} }
 
-// Claim claims a report for a person, or renews the person's claim. To take over another person's claim, insteadOf must
-// be the time at which it began; zero: there is no claim to replace.
+// Claim claims a report for a person, or renews the person's claim. To replace another person's claim, insteadOf must
+// be the time at which that claim began; zero replaces none.
 func (u *UseCase) Claim(
 	ctx context.Context, scope authn.LabScope, by authn.Actor, v callout.Visibility, reportID int64, insteadOf time.Time,
 ) (Claim, error) {
@@ -82,7 +82,8 @@ func (u *UseCase) change(
 	return c, err
 }
 
-// claimed returns the claim of by on the report, or an error if another person holds a claim.
+// claimed returns the claim of by on the report, or an error if another person holds a claim that did not begin at
+// insteadOf.
 func (f Facts) claimed(by authn.Actor, insteadOf time.Time) (Claim, error) {
 	wanted := Claim{By: by, Since: f.Now, Until: f.Now.Add(lasts)}
 	switch {

@@ -117,7 +117,7 @@ const (
 	reasonPartly = "partly_wrong"
 )
 
-// withdraw stops a notice, and sends a correction to recipients who read it.
+// withdraw stops a notice. If a recipient has read it, withdraw sends corrections to the audiences in Tell.
 func (d Dispatcher) withdraw(ctx context.Context, row outbox.Row) error {
 	var w withdrawal
 	if err := json.Unmarshal(row.Payload, &w); err != nil {

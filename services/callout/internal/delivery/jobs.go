@@ -58,8 +58,9 @@ type Jobs struct {
 	Clock     clock.Clock
 }
 
-// Align schedules the bill's job for its earliest deadline. It is idempotent: the window key allows one job per bill.
-// The idempotency key contains the deadline, which may have moved after an attempt whose response was lost.
+// Align schedules the bill's job for the bill's earliest deadline, or cancels the job if there is no deadline. It is
+// idempotent: the window key allows one job per bill. The idempotency key contains the deadline, which may have moved
+// after an attempt whose response was lost.
 func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key string) error {
 	d, err := j.Deadlines.Deadline(ctx, scope, billID)
 	if err != nil {

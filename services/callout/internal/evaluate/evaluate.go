@@ -102,7 +102,7 @@ func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Un
 	return nil
 }
 
-// maxBatch is the maximum number of reports of a transaction.
+// maxBatch is the maximum number of reports that Reports evaluates in one transaction.
 const maxBatch = 50
 
 // Reports evaluates reports. Unknown and dismissed reports are missing from the result. If a report cannot be

@@ -45,10 +45,10 @@ type Record struct {
 // Store reads the history.
 type Store interface {
 	// Logs returns the newest entries of category 648 (critical callouts) about the reports, at most most, oldest first.
-	// If doctorID is not 0, only entries about bills assigned to the doctor at that time are returned.
+	// If doctorID is not 0, only entries about bills that are assigned to the doctor now are returned.
 	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int) ([]Entry, error)
-	// Latest returns the last callout of each report by report id. If doctorID is not 0, only callouts on bills assigned
-	// to the doctor at that time are returned.
+	// Latest returns the last callout of each report by report id. If doctorID is not 0, only callouts on bills that were
+	// assigned to the doctor at the time of the call are returned.
 	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64) (map[int64]Record, error)
 }
 

@@ -118,7 +118,7 @@ func (s *stream) send(ctx context.Context) (changed bool, err error) {
 	return true, s.out.Summary(summary)
 }
 
-// same reports whether two lists are equal except for their time.
+// same reports whether two lists have the same rows, the same number elsewhere and the same state of notices.
 func same(a, b worklist.Open) bool {
 	return a.LimitReached == b.LimitReached && a.Elsewhere == b.Elsewhere && a.Off == b.Off && equal(a.Items, b.Items) &&
 		equal(a.Unclear, b.Unclear) && equal(a.Corrected, b.Corrected) && equal(a.Unconfirmed, b.Unconfirmed)

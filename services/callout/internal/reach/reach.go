@@ -14,11 +14,12 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// Reasons why notices do not reach any device.
+// Reasons why notices do not reach any device, of which messages with Unavailable and Waits are sent later. The
+// notification service has others.
 const (
 	Unavailable = "unavailable" // the notification service is not configured or does not accept notices
 	TypeOff     = "type_off"    // the laboratory has switched off this type of notification
-	Waits       = "push_waits"  // no push provider is configured; the notification service keeps the push messages
+	Waits       = "push_waits"  // pushes cannot be sent at present; the notification service keeps them
 )
 
 // Lab is a laboratory whose devices are not reached by notices.
@@ -92,9 +93,9 @@ type UseCase struct{ d Deps }
 // New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// RunOnce queries the reach of each laboratory that notices did not reach. If notices reach devices or at least the
-// inboxes again, results with undelivered notices are announced again. A failed query changes nothing and is repeated
-// in the next run.
+// RunOnce queries the reach of each laboratory that notices did not reach. If notices reach devices again, or the
+// laboratory has switched the type on, results with undelivered notices are announced again. A failed query changes
+// nothing and is repeated in the next run.
 func (u *UseCase) RunOnce(ctx context.Context) error {
 	labs, err := u.d.Store.Unreached(ctx)
 	for _, lab := range labs {

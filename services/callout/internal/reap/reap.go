@@ -23,7 +23,8 @@ type Config struct {
 	AdoptWithin time.Duration `env:"ADOPT_WITHIN" envDefault:"720h"`
 }
 
-// Validate rejects settings with which a lost job is not found within a minute.
+// Validate rejects an interval with which a lost job is not found within a minute, and an AdoptWithin that is not
+// positive.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 || c.Interval > time.Minute {
 		return fmt.Errorf(
@@ -54,10 +55,12 @@ type Figures struct {
 type Store interface {
 	// Lead calls work if this process is or becomes the leader.
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Find returns at most limit reports with an inconsistency of a kind, or bills for Overdue. Reports that another
-	// program set to waiting are included only if they changed after changedAfter.
+	// Find returns at most limit reports with an inconsistency of a kind, or bills for Overdue. It omits reports that
+	// another program set to waiting and that did not change after changedAfter, and values that have been unclear or
+	// unconfirmed since before it.
 	Find(ctx context.Context, kind string, changedAfter time.Time, limit int) ([]Item, error)
-	// Upcoming returns the earliest future deadline of each bill with an id above after, ordered by bill.
+	// Upcoming returns the earliest future deadline of each of at most limit bills with an id above after, ordered by
+	// bill.
 	Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error)
 	// Figures counts waiting reports. A report is overdue when one of its deadlines has passed.
 	Figures(ctx context.Context, now time.Time) (Figures, error)
@@ -94,7 +97,7 @@ const (
 	Overdue     = "overdue"     // bills with a report whose deadline or reminder time has passed
 	Unclear     = "unclear"     // reports with a value that has been unclear for longer than the escalation time
 	Unconfirmed = "unconfirmed" // reports with a rerun value that has been unconfirmed for longer than the escalation time
-	Slow        = "slow"        // reports whose deadline is earlier under the laboratory's present settings
+	Slow        = "slow"        // reports with an earlier or another deadline under the laboratory's present settings
 )
 
 // Kinds returns all kinds of inconsistencies.

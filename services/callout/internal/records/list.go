@@ -62,7 +62,8 @@ type UseCase struct{ store Store }
 // New returns a use case that reads from s.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// List judges all reports of the bill and returns the ones that wait or have critical values.
+// List judges the visible reports of the bill, and returns the ones that wait, that were called and have critical
+// values, or whose call is suppressed.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (List, error) {
 	view, err := u.store.View(ctx, scope, billID, v)
 	if err != nil {
@@ -103,8 +104,8 @@ func (l *List) add(r *callout.Report, view *View) {
 	}
 }
 
-// draft returns the newest attempt: of a report that moved here from another bill, or the stored draft of the bill. It
-// returns nil if there is none.
+// draft returns the newest attempt in the reports' ledgers or, if it is newer or they have none, the stored draft of
+// the bill. It returns nil if there is neither, or if the draft is about other reports only.
 func (l *List) draft(view *View) *callout.Draft {
 	var newest *Attempt
 	for i := range l.Attempts {

@@ -18,7 +18,7 @@ import (
 
 // Performer is the person who records the callout.
 type Performer struct {
-	UserID   int64 // id of a lab user or supporter; 0 for a doctor
+	UserID   int64 // id of a lab user; 0 for doctors and support
 	DoctorID int64
 	Actor    authn.Actor
 	Sees     callout.Visibility
@@ -85,7 +85,7 @@ func isName(text string) bool {
 // heard reports whether the person read the result back.
 func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outcome: c.Outcome}.Heard() }
 
-// Limits of the stored texts in characters, and of the time.
+// Limits of the number of recipients and of methods, of the stored texts in characters, and of the time.
 const (
 	maxNames     = 20
 	longestName  = 255

@@ -25,8 +25,8 @@ type Store interface {
 		ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 		decide func([]callout.Facts) ([]callout.Decision, error),
 	) ([]callout.Decision, error)
-	// MovedTo returns the present bill of a visible report that was on the given bill, if it is now another bill of the
-	// same patient and order; otherwise 0.
+	// MovedTo returns the present bill of a visible report if it is another bill of the same patient, and belongs to the
+	// order of the given bill or the report has a wait or a statement on the given bill; otherwise 0.
 	MovedTo(
 		ctx context.Context, scope authn.LabScope, billID, reportID int64, v callout.Visibility,
 	) (newBillID int64, err error)
@@ -52,8 +52,9 @@ type UseCase struct{ d Deps }
 // New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Save records the callout or the attempt and returns the status of the reports afterwards. A spoken callout that was
-// not read back is recorded as an attempt if the laboratory's settings require read-back.
+// Save records the callout or the attempt. It returns Attempted if it recorded an attempt for any report, otherwise
+// Done. A spoken callout that was not read back is recorded as an attempt if the laboratory's settings require
+// read-back.
 func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, c Callout) (callout.Status, error) {
 	c, err := c.checked(u.d.Clock.Now())
 	if err != nil {

@@ -30,7 +30,8 @@ const (
 	maxHours       = 7 * 24
 )
 
-// check returns an error for settings that would suppress escalations or flood the laboratory with them.
+// check returns an error for a setting out of its range, which would suppress escalations or flood the laboratory with
+// them.
 func (o Own) check() error {
 	for _, n := range []struct {
 		name        string
@@ -63,7 +64,8 @@ type Store interface {
 	Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error)
 	// LockSettings runs work in a transaction that locks the laboratory's settings.
 	LockSettings(ctx context.Context, scope authn.LabScope, work func(Locked) error) error
-	// WaitingReports returns the reports of the laboratory that wait for a callout or whose call was suppressed.
+	// WaitingReports returns the reports of the laboratory that wait for a callout or whose call was suppressed within the
+	// last 14 days.
 	WaitingReports(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	// Administers reports whether the user is an administrator of the laboratory.
 	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)
@@ -74,7 +76,7 @@ type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
 
-// UseCase reads and writes settings. Users who are not administrators need a permission.
+// UseCase reads and writes settings. Users who are not administrators need a permission to write them.
 type UseCase struct {
 	store      Store
 	evaluator  Evaluator

@@ -112,7 +112,7 @@ const (
 
 // RunOnce makes one pass if this process is the leader. The time up to which changes were evaluated is stored, so that
 // changes made while no process ran are found. That time does not advance past the first report that could not be
-// evaluated.
+// evaluated, for at most maxLookback.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.store.Lead(ctx, func(ctx context.Context) error {
 		swept, err := s.store.SweptUntil(ctx)
@@ -142,8 +142,8 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 	})
 }
 
-// pass evaluates the reports whose row changed in the window. It returns when the first report that could not be
-// evaluated was changed; zero if there is none.
+// pass evaluates the reports whose row changed in the window. It returns the earliest time of change in the first page
+// with a report that could not be evaluated; zero if there is none.
 func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed time.Time, failed error) {
 	for after := (Report{ChangedAt: from}); ; {
 		reports, err := s.store.Unjudged(ctx, after, until, batch)

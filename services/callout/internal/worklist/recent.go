@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// RecentFor is the maximum age of the figures on a board.
+	// RecentFor is the maximum age of cached figures.
 	RecentFor = 2 * time.Second
 	// maxRecent is the maximum number of cached summaries. When it is reached, the cache is emptied.
 	maxRecent = 10_000

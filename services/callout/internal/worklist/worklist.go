@@ -108,7 +108,7 @@ type Open struct {
 	Zone       *time.Location // the time zone of the laboratory
 }
 
-// Figures are the counts of a window of time.
+// Figures are the present numbers of waiting reports, and the times to callout in a window.
 type Figures struct {
 	Open, Overdue int64
 	Elsewhere     int64
@@ -132,24 +132,24 @@ type Store interface {
 	Unclear(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Unclear, callout.Formats, error)
-	// Corrected returns the reports with a communicated value that was wrong, the latest first. Waiting reports are
-	// omitted.
+	// Corrected returns the reports with a communicated value that was wrong, the latest first. A value about which a
+	// notice, a call or an attempt followed is omitted.
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
 	// State returns the parts of the worklist that the other methods do not cover.
 	State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (State, error)
-	// Figures counts the results that were detected in [from, to). For a referring doctor, it counts only results of the
-	// doctor's own bills.
+	// Figures counts the reports that wait now, and reads the times to callout of results that were detected in [from,
+	// to). For a referring doctor, it includes only results of the doctor's own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone returns the laboratory's time zone, which defines the days of a summary's window.
 	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
 }
 
-// State holds the parts of a worklist other than the lists sorted by deadline.
+// State holds the parts of a worklist that Waiting, Unclear and Corrected do not return.
 type State struct {
 	Unconfirmed []Unconfirmed // already judged; only critical values
-	LastClosed  time.Time     // when the last of the newest waits ended; zero if there are none
+	LastClosed  time.Time     // when the last of the 200 newest waits ended; zero if there are none
 	Elsewhere   int64
 	Off         Off
 	Zone        *time.Location
@@ -181,7 +181,7 @@ type sameSummary struct {
 // New returns a use case that reads from s.
 func New(s Store, c clock.Clock) *UseCase { return &UseCase{store: s, clock: c} }
 
-// Open returns the visible waiting reports. A report whose values are no longer critical stays in the list until it is
+// Open returns the visible worklist. A report whose values are no longer critical stays in the list until it is
 // evaluated. The result is shared and must not be changed.
 func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
 	same := sameList{scope.LabID(), fmt.Sprint(v)}

@@ -13,7 +13,8 @@ import (
 )
 
 // fill adds the profile tests and the values to the reports. It returns the formats of all their tests, and of the
-// tests that values and unconfirmed rerun values name.
+// tests that values and unconfirmed rerun values name; with criticalOnly, only formats with critical limits, which may
+// be a few seconds old.
 func (s *Store) fill(
 	ctx context.Context,
 	q querier,
@@ -111,8 +112,8 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 	return err
 }
 
-// readingRow is a value that points into the driver's buffer. Values are not copied, because a bill has hundreds of
-// them.
+// readingRow is a value that points into the driver's buffer, so that only the texts that are kept are copied: a bill
+// has hundreds of values.
 type readingRow struct{ report, profileTest, index, order, name, value, at sql.RawBytes }
 
 func (r *readingRow) targets() []any {

@@ -11,8 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// correctedReports selects statements that take back a heard statement, each with the newest callout since. Reports
-// that wait again are excluded, because they are in the list of waiting reports.
+// correctedReports selects statements that take back a heard statement, each with the time of the newest callout since.
 const correctedReports = "SELECT r.id, r.billId_id, IFNULL(b.labBillId, 0), r.reportID_id, IFNULL(t.testName, '')," +
 	" t.departmentId_id, IFNULL(p.departmentName, ''), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 	" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), c.said_at, c.parameters, c.persons, c.not_sent, c.statement_key," +
@@ -69,8 +68,9 @@ func (s *Store) Corrected(
 // maxCorrectedRead is the maximum number of corrections that a list reads.
 const maxCorrectedRead = 1000
 
-// current returns the corrections with a parameter about which nothing was stated since. Simultaneous corrections of a
-// report become one entry.
+// current returns the corrections with a parameter about which no notice, call or attempt was recorded since, because a
+// value that waits again is in the list of waiting reports. Simultaneous corrections of a report become one entry, with
+// the values of the first.
 func (s *Store) current(
 	ctx context.Context, scope authn.LabScope, list []worklist.Corrected, keys []string, most int,
 ) (shown []worklist.Corrected, err error) {

@@ -45,7 +45,7 @@ func atOrZero(ms sql.NullInt64) time.Time {
 	return at(ms.Int64)
 }
 
-// readParameters parses stored parameters. NULL, as stored for an adopted wait, gives nil.
+// readParameters parses stored parameters. NULL, as stored for a wait without known values, and invalid JSON give nil.
 func readParameters(stored []byte) (list []callout.Parameter) {
 	if len(stored) == 0 || json.Unmarshal(stored, &list) != nil {
 		return nil

@@ -16,8 +16,8 @@ type inputs struct {
 	values        int64 // sum of the update times of all values, in microseconds
 }
 
-// facts loads the facts of the locked reports, ordered by id. The number of statements does not depend on the number of
-// reports.
+// facts loads the facts of the locked reports, ordered by id, then those of deleted reports. The number of statements
+// does not depend on the number of reports.
 func (l *locked) facts(ctx context.Context, ids []int64) ([]callout.Facts, error) {
 	if err := l.readReports(ctx, ids); err != nil {
 		return nil, err

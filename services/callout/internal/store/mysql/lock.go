@@ -96,7 +96,7 @@ func (s *Store) ChangeBill(
 	return decisions, err
 }
 
-// seen returns the given reports that are on the bill and visible.
+// seen returns the given reports that are on the bill, visible, and not dismissed or with a withdrawn value.
 func (s *Store) seen(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 ) (ids []int64, err error) {
@@ -110,8 +110,7 @@ func (s *Store) seen(
 }
 
 // movedTo selects the present bill of a report that a split moved. Bills from a split have the first bill's order
-// number with a suffix. Bills without order numbers are found through a wait or statement of the report, which stores
-// its bill.
+// number with a suffix. Other bills are found through a wait or statement of the report, which stores its bill.
 const movedTo = "SELECT n.id FROM labReportRelation r" +
 	" JOIN billing o ON o.id = ? AND o.labId_id = r.labId_id" +
 	" JOIN billing n ON n.id = r.billId_id AND n.labId_id = r.labId_id" +

@@ -23,7 +23,7 @@ const unsentWithin = 30 * 24 * time.Hour
 const unsent = " FROM callout_statement s JOIN labReportRelation r ON r.id = s.lab_report_id AND r.labId_id = s.lab_id" +
 	" WHERE s.not_sent = 1 AND s.said_at >= ?"
 
-// Unreached returns a laboratory with unsent statements with the reason type_off, even if the stored reason is another
+// Unreached returns a laboratory with unsent statements also with the reason type_off if the stored reason is another
 // one by now.
 func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
 	err = each(ctx, s.db, "read laboratories without notices", "SELECT lab_id, reason FROM callout_reach UNION SELECT e.lab_id, '' FROM"+
@@ -62,7 +62,7 @@ const (
 	void    = 2
 )
 
-// unmarkSilenced removes the marks of MarkSilenced.
+// unmarkSilenced removes the marks of MarkSilenced. The mark of a notice becomes void.
 func (l *locked) unmarkSilenced(ctx context.Context, d *callout.Decision) error {
 	if !d.NoticesBack {
 		return nil

@@ -30,7 +30,7 @@ type reading struct {
 	// criticalOnly restricts the formats to those with critical limits, which suffices for lists of critical values.
 	criticalOnly bool
 	inputs       map[int64]inputs         // filled unless nil
-	unconfirmed  map[int64]unconfirmedRow // filled unless nil
+	unconfirmed  map[int64]unconfirmedRow // filled if inputs is not nil
 }
 
 // reports reads reports that are not dismissed, for use in lists.
@@ -40,8 +40,8 @@ func (s *Store) reports(
 	return s.readReports(ctx, q, scope, reading{criticalOnly: true}, " AND r.dismissed = 0"+condition, args...)
 }
 
-// readReports reads the reports of a laboratory that match condition, with their charts and formats. It executes four
-// statements for any number of reports.
+// readReports reads the reports of a laboratory that match condition, with their charts and formats. It executes at
+// most four statements for any number of reports.
 func (s *Store) readReports(
 	ctx context.Context, q querier, scope authn.LabScope, how reading, condition string, args ...any,
 ) ([]callout.Report, callout.Formats, error) {

@@ -70,7 +70,7 @@ func New(db *sql.DB, c clock.Clock, m Messages, pace callout.Settings) (*Store, 
 	return &Store{db: db, outbox: table, messages: m, clock: c, defaults: pace}, nil
 }
 
-// LegacyColumns are the columns that the service needs in the platform's tables.
+// LegacyColumns returns the columns that the service needs in the platform's tables.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labs":                      {"id", "timezone"},

@@ -61,7 +61,7 @@ type Tasks struct{ d Deps }
 // New returns tasks with the dependencies d.
 func New(d Deps) *Tasks { return &Tasks{d: d} }
 
-// Flagged queues the tasks after a change of the flag. They set or remove the cache entry, by the flag at the time of
+// Flagged queues the task after a change of the flag: it sets or removes the cache entry, by the flag at the time of
 // the task.
 func (t *Tasks) Flagged(ctx context.Context, scope authn.LabScope, reportID int64) {
 	t.d.Queue.Do(ctx, reportID, cache, func(ctx context.Context) error {

@@ -55,9 +55,10 @@ type Confirmed struct {
 	HasDocument bool // the report has a Word document, saved before the confirmation
 }
 
-// Confirm replaces values of the report and closes the rerun. Errors: NotFound; Conflict
-// if no rerun is open, the report is dismissed, or values arrived that the caller has not seen; Invalid for a row whose
-// parameter the report does not have or that may belong to several tests; Unavailable.
+// Confirm replaces values of the report and closes the rerun. Errors: NotFound; Conflict if no rerun is open, the
+// report is dismissed, values arrived that the caller has not seen, or a parameter was measured only on a previous
+// sample; Invalid for a row whose parameter the report does not have, that may belong to several tests or that is
+// repeated, and for a SeenAt in the future; Unavailable.
 func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmation) (Confirmed, error) {
 	var document bool
 	d, err := u.end(ctx, scope, c.ReportID, func(f Facts) (Decision, error) {

@@ -44,8 +44,8 @@ type Orders struct {
 
 var _ autorerun.Orders = (*Orders)(nil)
 
-// Order stores the order. If one for the report waits, it is replaced by one of all indices, unless it has them all. It
-// keeps its id then, so that the task queue recognizes a repetition.
+// Order stores the order. If an order for the report waits, it is replaced by an order of all indices, unless it has
+// them all. Then it stays with its id, so that the task queue recognizes a repetition.
 func (o Orders) Order(ctx context.Context, scope authn.LabScope, reportID int64, indices []int) error {
 	key := "auto:" + strconv.FormatInt(reportID, 10)
 	return o.Outbox.Replace(ctx, key, func(waiting []byte) (*outbox.Event, error) {

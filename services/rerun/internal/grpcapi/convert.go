@@ -157,8 +157,8 @@ func etagOf(asOf time.Time) string {
 	return `"` + strconv.FormatInt(asOf.UnixMilli(), 10) + `"`
 }
 
-// iso formats a time in ISO 8601 UTC with milliseconds, the precision of the document store. It returns nil for an
-// unknown time.
+// iso formats a time in ISO 8601 UTC with milliseconds, the precision of the document store. It returns "" for the zero
+// time.
 func iso(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -62,7 +62,7 @@ type Deps struct {
 
 var _ rerunv1.RerunServiceServer = (*Server)(nil)
 
-// Server serves the RPCs of sample reruns (area C).
+// Server serves the RPCs of sample reruns.
 type Server struct {
 	rerunv1.UnimplementedRerunServiceServer
 

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxReruns is the maximum number of reruns of a report between two confirms. It limits the archive that a confirm
-	// writes.
+	// maxReruns is the number of reruns of a report since the last confirm or abort from which an instrument's own
+	// repetitions are refused. It limits the archive that a confirm writes.
 	maxReruns = 50
 	// maxHistory is the maximum number of previous values kept of one value, because a document store limits the size of
 	// documents.
@@ -154,7 +154,8 @@ func (f Facts) containsAll(c Command, number int, wanted []Reading) bool {
 }
 
 // requested stores the values of a request and sets flag 4 with the last one. Values of a superseded request are kept
-// for comparison and complete nothing. A message that was received before changes nothing.
+// for comparison and complete nothing. A message that was received before adds no value, but sets a flag that a crash
+// left behind.
 func (f Facts) requested(c Command, now time.Time) (Decision, error) {
 	request, latest, err := f.request(c.Number)
 	if err != nil {
@@ -214,7 +215,8 @@ func (f Facts) request(number int) (request rerun.Mark, latest bool, err error) 
 }
 
 // put adds a write for each reading: an equal stored value of the report's sample stays, any other is replaced and kept
-// in the history. A value of another test, or of an unknown one, is never replaced.
+// in the history. A value is replaced only by a value of the same test; values without a known test count as values of
+// one test.
 func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now time.Time) error {
 	for _, reading := range wanted {
 		v := f.value(c, number, reading, now)

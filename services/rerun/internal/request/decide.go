@@ -89,9 +89,9 @@ func (f Facts) names(c Command) ([]string, error) {
 
 // tidy deletes documents that would conflict with the new record: documents that a closed rerun has archived but not
 // deleted yet, and requests without a commit marker, whose transaction must have ended because this one holds the lock.
-// It returns the remaining documents. A request that is still waiting gives up its slot; after the end of a rerun, all
-// do. Repetitions without a marker are kept, because they hold values, until a confirm archives them. Records of other
-// programs have no marker and are kept.
+// It returns the remaining documents. The latest request gives up the open slot; after the end of a rerun, all records
+// give up both slots. Repetitions without a marker are kept, because they hold values, until a confirm archives them.
+// Records of other programs have no marker and are kept.
 func (f Facts) tidy(d *Decision) (kept []rerun.Record, values []rerun.Value) {
 	open := f.Report.Flag.Open()
 	for _, v := range f.Values {

@@ -116,8 +116,8 @@ func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, f r
 	return d, u.d.Documents.Write(ctx, scope, d.Writes)
 }
 
-// takeBack deletes the record of a transaction that did not commit. If that fails as well, the next holder of the lock
-// recognizes the record by its missing commit marker.
+// takeBack deletes the record of a transaction that did not commit, but not if the outcome of the commit is unknown. If
+// that fails as well, the next holder of the lock recognizes the record by its missing commit marker.
 func (u *UseCase) takeBack(ctx context.Context, scope authn.LabScope, d Decision, err error) error {
 	if d.Record.ID == "" || errors.Is(err, mysqldb.ErrCommitUnknown) {
 		return nil

@@ -91,7 +91,7 @@ func (l Ledger) Answered(rerunID, fingerprint string) bool {
 		func(m Mark) bool { return m.RerunID == rerunID && m.Fingerprint == fingerprint })
 }
 
-// Committed reports whether a record belongs to the present rerun.
+// Committed reports whether the record with this id was committed in the present rerun.
 func (l Ledger) Committed(id string) bool {
 	marks := func(m Mark) bool { return m.RerunID == id }
 	return slices.ContainsFunc(l.Requests, marks) || slices.ContainsFunc(l.Repetitions, marks)

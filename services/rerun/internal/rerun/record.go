@@ -44,7 +44,7 @@ type Record struct {
 	Number         int   // 1 and above, unique for a report while its rerun is open
 	Requested      []int // indices of parameters
 	ParameterNames []string
-	Active         bool // waits for values
+	Active         bool // the latest request of the rerun, even when all its values have arrived
 	SampleID       string
 	CreatedBy      int64  // -1 is the platform
 	CreatedByKind  string // kind of CreatedBy, an authn.ActorKind; empty if another program wrote the record
@@ -89,7 +89,7 @@ type Earlier struct {
 // Same reports whether v and o are the same value from the same device. Their number and index must be equal.
 func (v Value) Same(o Value) bool { return v.Value == o.Value && v.DeviceID == o.DeviceID }
 
-// Replaces returns v with old added to its history.
+// Replaces returns v with the id of old, and with old added to the history.
 func (v Value) Replaces(old Value) Value {
 	v.ID, v.Foreign = old.ID, old.Foreign
 	v.History = append(slices.Clone(old.History), Earlier{

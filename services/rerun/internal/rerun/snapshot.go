@@ -67,7 +67,7 @@ type ArchivedRecord struct {
 	CreatedAt     time.Time `json:"created_at"`
 }
 
-// Archive returns a snapshot of records and values. Its id and number are those of the newest record.
+// Archive returns a snapshot of records and values. Its id and number are those of the record with the highest number.
 func Archive(records []Record, values []Value) Snapshot {
 	s := Snapshot{RerunValues: []ArchivedValue{}, Reruns: []ArchivedRecord{}}
 	for _, r := range records {

@@ -56,8 +56,10 @@ func (t Tests) matching(match func(Parameter) bool) (ids []int64) {
 	return ids
 }
 
-// Of returns the test of an index. A test id other than 0 determines it; otherwise the name of the parameter does, or
-// the index if only one test has it. ok is false if several tests have the index and the name does not determine one.
+// Of returns the test of an index. A test id other than 0 determines it, but the report's own id only if the own test
+// has the index; otherwise the name of the parameter does, or the index if only one test has it. An index that no test
+// has belongs to the report's own test. ok is false if several tests have the index and the name does not determine
+// one.
 func (t Tests) Of(testID int64, index int, name string) (id int64, ok bool) {
 	having := t.Having(index)
 	switch named := t.named(index, name); {

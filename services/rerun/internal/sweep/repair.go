@@ -59,8 +59,8 @@ func (l *laboratory) repair(ctx context.Context, reportID int64, before time.Tim
 	return nil
 }
 
-// Decide returns the repair of a report. It does not repair documents created after before, because the call that wrote
-// them may still be running.
+// Decide returns the repair of a report. Documents created after before are neither archived nor deleted as
+// uncommitted, because the call that wrote them may still be running.
 func Decide(f Facts, before, now time.Time) Decision {
 	d := Decision{Repairs: map[string]int{}}
 	if records, values := f.unarchived(before); len(records)+len(values) > 0 {

@@ -90,7 +90,7 @@ type Config struct {
 	Age time.Duration `env:"AGE" envDefault:"30s"`
 }
 
-// Validate rejects an age within which a request may still be running.
+// Validate rejects an age within which a request may still be running, and an interval that is not positive.
 func (c *Config) Validate() error {
 	const longestDeadline = 20 * time.Second // of a call with the tasks after its commit
 	if c.Interval <= 0 || c.Age < longestDeadline {
@@ -126,7 +126,8 @@ func New(d Deps) *Sweeper { return &Sweeper{d: d, settled: map[string]bool{}} }
 // can be wrong there.
 const resyncEvery = time.Hour
 
-// laboratories returns the laboratories in which something may need a repair.
+// laboratories returns the laboratories in which something may need a repair; every resyncEvery, it returns all and
+// forgets old announcements.
 func (s *Sweeper) laboratories(ctx context.Context) ([]int64, error) {
 	if now := s.d.Clock.Now(); s.resynced.IsZero() || now.Sub(s.resynced) >= resyncEvery {
 		all, err := s.d.Reports.Laboratories(ctx, false)

@@ -39,7 +39,8 @@ var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
 
 // Create opens a session. If the author opened one on the page and has not used it yet, Create continues that one.
 // Errors: NotFound for the report, Invalid for the template, Forbidden for a report that may not change and for a
-// take-over without permission, and Conflict, which names the holder.
+// take-over without permission, and Conflict for an active session, which names the holder, or a document of another
+// patient.
 func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	c := &creating{UseCase: u, in: in}
 	if err := c.lookForFile(ctx); err != nil {
@@ -157,7 +158,7 @@ func (c *creating) copy(ctx context.Context) error {
 	return err
 }
 
-// request returns the idempotent request. Its body contains every input that affects the outcome.
+// request returns the idempotent request. Its body contains every field of the caller's request.
 func (c *creating) request() idempotency.Request {
 	body := fmt.Appendf(nil, "%d\n%d\n%q\n%d\n%t", c.in.ReportID, c.in.TemplateID, c.in.Path, c.in.Author.ID,
 		c.in.TakeOver)

@@ -10,7 +10,7 @@ import (
 
 // Heartbeat extends the session. It returns the session and a token that is valid until the session expires. If the
 // author may no longer edit, it ends the session. Errors: NotFound; Forbidden for an ended session or another session's
-// token.
+// token; Unauthenticated for an expired or revoked token.
 func (u *UseCase) Heartbeat(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, id int64,
 ) (session.Session, string, error) {

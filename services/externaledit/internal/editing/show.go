@@ -29,7 +29,7 @@ func (u *UseCase) Templates(ctx context.Context, scope authn.LabScope) ([]sessio
 	return u.d.Reports.Templates(ctx, scope)
 }
 
-// Admit rejects the token of a session that has ended, for whatever reason.
+// Admit rejects a token that has expired or was revoked, and the token of a session that has ended.
 func (u *UseCase) Admit(ctx context.Context, scope authn.LabScope, grant session.Grant) error {
 	s, err := u.d.Reports.Session(ctx, scope, grant.SessionID)
 	if errors.Is(err, session.ErrNoSession) {

@@ -40,7 +40,8 @@ type Locked interface {
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)
 	// Listed reports whether the platform's list of users permits the author to edit reports. It is false if the list has
-	// no permissions of the author. Doctors are permitted if they are in the list of doctors.
+	// no permissions of the author. Doctors in the list of doctors are permitted, referring doctors only for reports of
+	// their own bills.
 	Listed(ctx context.Context, a session.Author) (bool, error)
 	// Insert stores a new session and sets its id. It returns session.ErrSessionExists while another session is not
 	// closed.

@@ -108,8 +108,8 @@ func (c caller) mayEdit() error {
 	return nil
 }
 
-// author returns the caller as the author of a session. It returns the zero Author for support, whose ids are from
-// another table, and for services.
+// author returns the caller as the author of a session. It returns the zero Author for callers other than lab users and
+// doctors; the ids of support are from another table.
 func (c caller) author() session.Author {
 	if c.grant != nil {
 		return c.grant.Author

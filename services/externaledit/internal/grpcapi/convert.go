@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// shown converts an active session to the response that the report's staff receives.
+// shown converts an active session to the response of GetSession. token is empty unless the caller is the author.
 func shown(s *session.Session, token string) *externaleditv1.GetSessionResponse {
 	return &externaleditv1.GetSessionResponse{
 		Id: s.ID, WordFilePath: s.Files.Word, PdfFilePath: s.Files.PDF, AuthToken: token, IsActive: 1,

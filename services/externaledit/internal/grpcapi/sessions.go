@@ -209,7 +209,7 @@ func (s *Server) Heartbeat(
 
 const maxReports = 1000
 
-// HasOpenSession tells another service whether one of the reports has an active session.
+// HasOpenSession returns the active sessions of the reports, for other services.
 func (s *Server) HasOpenSession(
 	ctx context.Context, in *externaleditv1.HasOpenSessionRequest,
 ) (*externaleditv1.HasOpenSessionResponse, error) {

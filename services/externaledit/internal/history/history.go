@@ -110,7 +110,8 @@ type Restored struct {
 }
 
 // Restore links the files of an earlier save again, as a new revision. It changes nothing if they are linked already.
-// Errors: NotFound; Conflict while a session is active or after the report was signed.
+// Errors: NotFound; Forbidden; Conflict while a session is active, after the report was signed or dismissed, or if the
+// save is of another patient.
 func (u *UseCase) Restore(ctx context.Context, in Restoration) (Restored, error) {
 	var restored Restored
 	var expired, changed bool

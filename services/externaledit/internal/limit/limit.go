@@ -1,5 +1,5 @@
-// Package limit enforces the documented rate limits of external editing. They are exact: in any minute, all replicas
-// together admit at most the limit.
+// Package limit enforces the documented rate limits of external editing. They are exact while Redis is available: in
+// any minute, all replicas together admit at most the limit. Otherwise each replica counts for itself.
 package limit
 
 import (

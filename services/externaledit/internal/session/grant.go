@@ -40,7 +40,7 @@ func (g Grant) CheckReport(id int64) error {
 	return nil
 }
 
-// Check rejects a grant of another session or token, and a session that is not active.
+// Check rejects a grant of another session, a session that is not active, and a token that was revoked or has expired.
 func (g Grant) Check(s *Session, now time.Time) error {
 	if g.SessionID != s.ID || g.ReportID != s.ReportID {
 		return errOtherSession

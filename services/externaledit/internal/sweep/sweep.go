@@ -1,5 +1,6 @@
 // Package sweep repairs what crashes leave behind: it closes sessions that have expired, deletes files of uploads that
-// were never linked, and deletes old idempotency keys.
+// were never linked, copies with an expired link, and old idempotency keys. It also deletes the saves that the
+// retention does not keep.
 package sweep
 
 import (
@@ -81,7 +82,7 @@ type Config struct {
 	UploadAge time.Duration `env:"UPLOAD_AGE" envDefault:"5m"`
 }
 
-// Validate rejects an UploadAge within which an upload may still be in progress.
+// Validate rejects an UploadAge within which an upload may still be in progress, and an interval that is not positive.
 func (c *Config) Validate() error {
 	const signOfLife = time.Minute // uploads record progress every 30 seconds
 	if c.Interval <= 0 || c.UploadAge < signOfLife {

@@ -12,7 +12,7 @@ import (
 var errSwept = apperr.New(apperr.Unavailable, "UPLOAD_TOO_LONG",
 	"The upload took too long and its files were removed; save the document again")
 
-// link turns the upload into a revision, unless the linked save has the same content.
+// link turns the upload into a revision, unless it repeats the Word document of the linked save.
 func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, error) {
 	revision := session.Revision{SessionID: s.sessionID, Number: s.upload.Number, Word: word, PDF: pdf}
 	var saved Saved
@@ -33,7 +33,7 @@ func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, err
 	return saved, nil
 }
 
-// commit writes the revision in the transaction, unless the linked save has the same content.
+// commit writes the revision in the transaction, unless it repeats the Word document of the linked save.
 func (s *saving) commit(
 	ctx context.Context, l Locked, found session.Session, now time.Time, r *session.Revision,
 ) (Saved, error) {

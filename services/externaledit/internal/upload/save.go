@@ -32,9 +32,11 @@ type Saved struct {
 	Warnings []string // points that the author has to check in the document
 }
 
-// Save stores both files of the form and links them to the report. If the files equal those of the linked save, nothing
-// changes, unless an older save may still arrive. Errors: NotFound; Forbidden for another session's token or an ended
-// session; Conflict after the report was signed; TooManyRequests; Invalid for invalid files.
+// Save stores both files of the form and links them to the report. If the Word document equals that of the linked save,
+// the save only extends the session, unless an older save may still arrive. Errors: NotFound; Unauthenticated for an
+// expired or revoked token; Forbidden for another session's token or an ended session; Conflict after the report was
+// signed or dismissed, for another report or patient, and for tracked changes; TooManyRequests; Invalid for invalid
+// files.
 func (u *UseCase) Save(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, sessionID int64, form Form,
 ) (Saved, error) {

@@ -69,7 +69,7 @@ type Limits interface {
 // Outcomes of uploads, as metrics name them.
 const (
 	Linked     = "linked"
-	Unchanged  = "unchanged"   // the files equal those of the linked save
+	Unchanged  = "unchanged"   // the Word document equals that of the linked save
 	Overtaken  = "overtaken"   // a newer save was linked before this one
 	Refused    = "refused"     // the files or the session were rejected
 	Failed     = "failed"      // a store failed

@@ -26,7 +26,7 @@ const (
 	IdempotencyTable = "idempotency_externaledit"
 )
 
-// LegacyColumns are the columns of the platform's tables that the service needs.
+// LegacyColumns returns the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",

@@ -5,7 +5,8 @@ if type(added) == 'table' and added.err then
   if #redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1]) > 0 then
     return 0 -- delivered before
   end
-  -- The id comes from a replica whose clock is behind; the event is still appended at the end.
+  -- The id comes from a replica whose clock is behind. The event is appended at the end with a new id; a repeated
+  -- delivery appends it again.
   redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[4], '*', 'event', ARGV[2], 'data', ARGV[3])
 end
 redis.call('EXPIRE', KEYS[1], ARGV[5])

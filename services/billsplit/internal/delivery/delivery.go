@@ -29,7 +29,7 @@ type Index interface {
 	SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest, opts ...grpc.CallOption) (*cdcv1.SyncUsersResponse, error)
 }
 
-// Tasks queues the tasks after a split: it refreshes the search documents of patients.
+// Tasks queues the tasks after a split or a merge: they refresh the search documents of patients.
 type Tasks struct {
 	queue Queue
 	index Index // nil in deployments without search

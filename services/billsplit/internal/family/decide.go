@@ -35,7 +35,7 @@ type Decision struct {
 	Entries []activitylog.Entry // one per bill
 	// Reports created from the results of either bill since the split. Undoing the split makes them outdated.
 	RetiredOfParent, RetiredOfNew []int64
-	// Restored are the reports of all results that the split retired, unless a result has changed since.
+	// Restored are the smart reports that the split deactivated; nil if a result has changed since.
 	Restored []int64
 
 	parent, new bill.Bill

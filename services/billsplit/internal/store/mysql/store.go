@@ -1,7 +1,7 @@
 // Package mysql stores the data of bill splitting in lab_bill_counter, bill_split_audit, bill_split_merge and
 // idempotency_billsplit. Of the platform's tables, it writes billing, billingInfo.billId_id,
-// labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs, reportValues and the
-// guarded tables.
+// labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs, reportValues, AllTests,
+// organization, userDetails and the guarded tables.
 //
 // Every transaction that changes a bill locks the bill's row first (SELECT … FOR UPDATE), then its tests, and last the
 // laboratory's counter. Of two bills, it locks the older one first. The number of statements does not depend on the

@@ -56,7 +56,7 @@ type Record struct {
 	AfterParent     bill.Amounts
 	AfterNew        bill.Amounts
 	SmartReports    []int64     // attachments that were deactivated
-	Results         string      // digest of the results they show; empty without SmartReports and in records of earlier versions
+	Results         string      // digest of the results they show; empty without reports, or in earlier versions
 	BilledAt        int64       // creation time of the old bill, epoch milliseconds; 0 in records of version 1.0
 	NewPayer        bill.Payer  // payer of the new bill
 	By              authn.Actor // without a name

@@ -66,8 +66,8 @@ func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindPush: d.push, kindResubscribe: d.resubscribe}
 }
 
-// push enqueues the task, unless the notification was withdrawn or its type switched off in the meantime. It uses the
-// row's key as idempotency key, so a repeat gives the same job.
+// push enqueues the task, unless the notification was withdrawn, its type was switched off or its report is no longer
+// ready. It uses the row's key as idempotency key, so a repeat gives the same job.
 func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 	var request taskqueuev1.EnqueueRequest
 	if err := proto.Unmarshal(row.Payload, &request); err != nil {

@@ -103,7 +103,7 @@ func (i *Inbox) list(ctx context.Context, v notification.Viewer, q Query) (List,
 	return out, err
 }
 
-// maxActivitiesEach is the maximum number of activities of a notification that is the only one on its page.
+// maxActivitiesEach is the maximum number of activities of a notification on a page of at most 20.
 const maxActivitiesEach = 50
 
 // activitiesEach returns the maximum number of activities per notification of a page, so that the cost of a page does

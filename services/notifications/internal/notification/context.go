@@ -20,7 +20,7 @@ type Context struct {
 	Escalation int64
 	Corrected  bool
 	// Unclear is set if a value cannot be compared with its critical limits, Unconfirmed if a critical rerun value is not
-	// confirmed. Notifications of both are escalations.
+	// confirmed. Both have an effect only if Escalation is above 0.
 	Unclear, Unconfirmed bool
 	// WithoutLab leaves out the laboratory's topic ("laboratory" is false), because it was informed already.
 	WithoutLab bool
@@ -126,7 +126,8 @@ func (c Context) Subject() string {
 	return ""
 }
 
-// Data returns the part of the context that the inbox shows: all fields except the texts and "laboratory".
+// Data returns the part of the context that the inbox shows: all fields except the texts, "laboratory" and, for an
+// escalation, the organization and the doctor.
 func (c Context) Data() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(c.Raw, &fields) != nil {

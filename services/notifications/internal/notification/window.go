@@ -13,8 +13,8 @@ const defaultWindow = 30 * 24 * time.Hour
 // Window is a period of time in epoch seconds, inclusive at both ends.
 type Window struct{ From, To int64 }
 
-// ParseWindow parses ISO dates or date-times. An empty end is open. A date means the whole day in zone, and a date-time
-// without an offset is in zone as well. If both are empty, the window is the last 30 days before now.
+// ParseWindow parses ISO dates or date-times. Without to, the window ends now. Without from, it begins 30 days before
+// its end. A date means the whole day in zone, and a date-time without an offset is in zone as well.
 func ParseWindow(from, to string, zone *time.Location, now time.Time) (Window, error) {
 	w := Window{To: now.Unix()}
 	if to != "" {

@@ -98,7 +98,7 @@ func (p *Preferences) SetKinds(
 	return p.store.SetKinds(ctx, lab, switches, userID, p.clock.Now())
 }
 
-// check rejects empty lists, repeated types and unknown types.
+// check rejects empty lists, lists of more than maxSwitches elements, repeated types and unknown types.
 func (p *Preferences) check(
 	ctx context.Context, lab authn.LabScope, name string, switches []notification.Switch,
 ) error {

@@ -34,8 +34,8 @@ self.addEventListener("push", (event) => {
   );
 });
 
-// home returns the page of a notification that names none: the inbox, or for a critical result the callout board. Organizations have no
-// access to the board; data.for is the kind of addressee of the message's topic.
+// home returns the page of a notification that names none: for a critical result the callout board, otherwise the
+// inbox. Organizations have no access to the board; data.for is the kind of addressee of the message's topic.
 function home(data) {
   return data.notification_type_id === "2" && data.for !== "org" ? "/callout/" : "/notifications/";
 }

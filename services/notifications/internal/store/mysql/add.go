@@ -31,7 +31,8 @@ type addition struct {
 	err error
 }
 
-// Add stores a notification. It combines concurrent triggers of a laboratory in one transaction.
+// Add stores a notification. It combines concurrent triggers of a laboratory that have a deduplication key in one
+// transaction.
 func (s *Store) Add(
 	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
 ) (notify.Addition, error) {

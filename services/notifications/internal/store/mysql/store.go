@@ -66,7 +66,7 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 	return &Store{db: db, outbox: table, clock: c}, nil
 }
 
-// LegacyColumns are the columns of the platform's tables that the service reads.
+// LegacyColumns returns the columns of the platform's tables that the service reads.
 func LegacyColumns() map[string][]string {
 	return map[string][]string{
 		"labs": {"id", "timezone"}, "labUser": {"id", "labId_id", "isAdmin"},

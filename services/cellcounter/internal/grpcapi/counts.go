@@ -14,7 +14,8 @@ import (
 
 const maxDecimals = 1
 
-// ComputeDifferential computes the differential of a count and stores nothing. The caller needs a laboratory.
+// ComputeDifferential computes the differential of a count and stores nothing. The caller needs a laboratory, unless it
+// is a global administrator or support.
 func (s *Server) ComputeDifferential(
 	ctx context.Context, in *cellcounterv1.ComputeDifferentialRequest,
 ) (*cellcounterv1.ComputeDifferentialResponse, error) {

@@ -134,8 +134,7 @@ func (s *Server) DeleteMapping(
 	}, nil
 }
 
-// changes returns the test and the owner whose mappings the request changes, or an error if the caller may not change
-// them.
+// changes returns the owner whose mappings the request changes, or an error if the caller may not change them.
 func (s *Server) changes(ctx context.Context, testID int64, queryLab, bodyLab *int64) (mapping.Owner, error) {
 	named, err := oneLab(queryLab, bodyLab)
 	if err != nil {

@@ -24,7 +24,7 @@ func (s *Store) ChangeMappings(
 // scope is the mappings of a test for one owner. Laboratory 0 means the defaults.
 type scope struct{ testID, labID int64 }
 
-// load locks the scope and then reads the facts, in five statements.
+// load locks the scope and then reads the facts, in seven statements.
 func (s scope) load(ctx context.Context, tx *sql.Tx) (f configure.Facts, err error) {
 	if err := s.lock(ctx, tx); err != nil {
 		return f, err

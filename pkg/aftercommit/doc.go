@@ -6,7 +6,7 @@
 // loss is counted and logged. The work must therefore be repeatable, and another mechanism (a sweeper, change
 // capture, an expiry) must repair a loss. Work that must not be lost goes through pkg/outbox.
 //
-// Work with the same key runs one at a time, in the order of the calls of Do; work with different keys runs
+// Work with the same key runs one at a time, in the order of the calls of Do; work with different keys may run
 // concurrently.
 //
 // To use it in a service: create a queue with New; call Do from the use case after its commit; add lifecycle

@@ -5,7 +5,8 @@ import "strings"
 // ActorKind names the table of an actor's id: doctor 77 and lab user 77 are different people.
 type ActorKind string
 
-// The kinds of actors: the session types, the platform itself, and instrument interfaces, which have no id.
+// The kinds of actors: the session types, the platform itself, and instrument interfaces, whose id is the lab user that
+// their token names, or 0.
 const (
 	ActorPlatform         ActorKind = "platform"
 	ActorLabUser          ActorKind = ActorKind(LabUser)

@@ -63,8 +63,8 @@ func NewAuthenticator(cfg Config, sessions SessionStore, audience string, c cloc
 	}
 }
 
-// Authenticate returns the principal of the credentials. Errors: Unauthenticated for a missing or invalid
-// credential, Unavailable when the session store is unavailable.
+// Authenticate returns the principal of the credentials. Errors: Unauthenticated for a missing or invalid credential,
+// Unavailable when the session store is unavailable, and that of ctx when it ended during the look-up.
 func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Principal, error) {
 	if c.Authorization != "" {
 		return a.bearer(c)

@@ -27,7 +27,7 @@ func (c *Config) Keys() config.Keys {
 	}
 }
 
-// Validate returns an error for secrets that are missing, too short or equal.
+// Validate returns an error if SERVICE_TOKEN_SECRET is missing, and for the keys that Keys.Check rejects.
 func (c *Config) Validate() error {
 	if !c.ServiceTokenSecret.IsSet() {
 		return errors.Join(c.Keys().Check(), errors.New(

@@ -23,7 +23,7 @@ type Service struct {
 	Migrate func(context.Context) error
 	// PrintConfig writes every setting; secrets are masked.
 	PrintConfig func(context.Context) error
-	// Leader shows which process leads each loop that runs in one replica at a time.
+	// Leader shows which connection to the database leads each loop that runs in one replica at a time.
 	Leader func(context.Context) error
 	// More holds the verbs that only this service has.
 	More []Verb
@@ -52,8 +52,8 @@ func (s Service) Program() Program {
 	return program
 }
 
-// migrate retries for the time that --wait gives: when the database is installed together with the service,
-// the platform's tables may appear after this process has started.
+// migrate retries a second after each failure, until the pauses add up to the time that --wait gives: when the database
+// is installed together with the service, the platform's tables may appear after this process has started.
 func migrate(run func(context.Context) error) Verb {
 	var wait time.Duration
 	return Verb{Name: "migrate", Summary: "Create or update the service's own tables.",

@@ -14,8 +14,8 @@ type Keys []struct {
 	Secret Secret
 }
 
-// Check returns an error for keys that are too short and for keys that occur twice, because a signature made
-// for one purpose must not be valid for another. Secrets that are not set are skipped.
+// Check returns an error for keys that are too short, that begin or end with a space, and that occur twice, because a
+// signature made for one purpose must not be valid for another. Secrets that are not set are skipped.
 func (k Keys) Check() error {
 	var problems []error
 	owners := map[string]string{}

@@ -17,9 +17,9 @@ type Validator interface {
 	Validate() error
 }
 
-// Load fills dst, a pointer to a struct with env tags, from environ ("KEY=value" pairs, as os.Environ returns)
-// under prefix (such as "RERUN_"), then calls Validate of every nested struct and of dst itself. A field
-// tagged absolute:"true" is read without the prefix; its name is fixed by the interface document. The error
+// Load fills dst, a pointer to a struct with env tags, from environ ("KEY=value" pairs, as os.Environ returns) under
+// prefix (such as "RERUN_"), then calls Validate of every nested struct and of dst itself. A field tagged
+// absolute:"true" is read without the prefix; its name is fixed by the interface document, or by Go (GOGC). The error
 // lists every problem, one per line.
 //
 // Numbers and durations must not be negative; the tags min and max narrow the range, such as min:"1".

@@ -21,7 +21,7 @@ type call struct {
 	area   *Area
 	route  string // the path pattern; empty when no route matched
 	status int
-	reason string       // reason of a service's error
+	reason string       // reason of the error on a matched route
 	body   *requestBody // nil if the request has no body
 }
 

@@ -153,7 +153,7 @@ func tooLargeError(limit int64) *apperr.Error {
 var parameterName = regexp.MustCompile(`parameter: (\w+)|(?:field|parsing)[^"]*"(\w+)"`)
 
 // parameterError returns the error for a path or query parameter that cannot be parsed. text is the message of the
-// generated code, which only serves to find the parameter's name.
+// generated code or of queryParser, which only serves to find the parameter's name.
 func parameterError(text string) *apperr.Error {
 	if m := misspeltParameter.FindStringSubmatch(text); m != nil {
 		return apperr.InvalidField(m[1], m[1]+" is not a parameter; it is written "+m[2])
@@ -169,7 +169,8 @@ func parameterError(text string) *apperr.Error {
 	return apperr.InvalidField(name, name+" must be a whole number")
 }
 
-// handleRouting writes the error of a request that no route matched: 404, or 405 with the allowed methods.
+// handleRouting writes the error of a request that no route matched: 404, 405 with the allowed methods, or 400 for a
+// path that cannot be decoded.
 func (m *Mux) handleRouting(
 	_ context.Context,
 	_ *runtime.ServeMux,

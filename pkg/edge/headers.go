@@ -37,7 +37,7 @@ var dangerous = []string{
 }
 
 // stripHeaders removes the headers that external callers may not send: the internal mark, gRPC metadata and deadlines,
-// and method overrides.
+// method overrides, and the addresses that proxies add.
 func stripHeaders(header http.Header) {
 	for _, key := range dangerous {
 		header.Del(key)

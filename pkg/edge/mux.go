@@ -155,7 +155,7 @@ func matchOutgoing(key string) (string, bool) {
 // dropHeader discards the trailers of services.
 func dropHeader(string) (string, bool) { return "", false }
 
-// forward records the route and applies a status that the service has set.
+// forward records the route and applies a 4xx status that the service has set.
 func forward(ctx context.Context, w http.ResponseWriter, _ proto.Message) error {
 	noteRoute(ctx)
 	md, ok := runtime.ServerMetadataFromContext(ctx)

@@ -16,7 +16,7 @@ import (
 )
 
 // queryParser reads the parameters of a query. It rejects an unknown name that resembles a field of the request,
-// because a misspelt parameter would otherwise count as missing.
+// because a misspelt parameter would otherwise count as missing, and a repeated parameter that is no list.
 type queryParser struct{ runtime.DefaultQueryParser }
 
 var _ runtime.QueryParameterParser = (*queryParser)(nil)

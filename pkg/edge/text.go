@@ -14,9 +14,9 @@ func unfitKey(key string) bool {
 	return key == "" || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// checkText returns an error for a path, query parameter or Idempotency-Key that no protobuf message can carry. gRPC
-// would report it as a server error, and grpc-gateway would silently drop the key, so that a repeated write would be
-// executed twice. An empty key is a client's mistake.
+// checkText returns an error for a path, query parameter or Idempotency-Key that no protobuf message or gRPC metadata
+// can carry, and for several keys. gRPC would report it as a server error, and grpc-gateway would silently drop the
+// key, so that a repeated write would be executed twice. An empty key is a client's mistake.
 func checkText(r *http.Request) *apperr.Error {
 	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
 		return apperr.New(apperr.Invalid, "INVALID_PATH", "the path must be text in UTF-8, without the character 0")

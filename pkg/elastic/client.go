@@ -113,8 +113,9 @@ type Call struct {
 	Name    string        // the endpoint's name in spans: "bulk", "search", "indices.create"
 	Request esapi.Request // without a body
 	Body    []byte        // JSON, or lines of JSON for a bulk; nil for none
-	// Repeat marks a request as idempotent. It is retried after a lost connection and after 502, 503 and 504, at most
-	// MaxRetries times and within the retry budget.
+	// Repeat marks a request as idempotent. It is retried after 502, 503 and 504, and after a failure without an error
+	// response (lost connection, timeout, unreadable response; not one that is too large), at most MaxRetries times and
+	// within the retry budget.
 	Repeat bool
 	// AttemptTimeout limits an attempt that can be retried at another node, so that a hanging node does not use up
 	// the caller's time. Zero, or a cluster with one address, means the client's timeout.

@@ -121,7 +121,8 @@ func (e *answerError) code() string {
 	return e.Error.Status
 }
 
-// aboutToken reports whether the token is malformed, as opposed to the message; only then is the token invalid.
+// aboutToken reports whether an INVALID_ARGUMENT concerns the token, as opposed to the message; only then is the token
+// invalid.
 func (e *answerError) aboutToken() bool {
 	for _, d := range e.Error.Details {
 		for _, v := range d.Violations {

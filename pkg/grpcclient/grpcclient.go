@@ -1,5 +1,5 @@
-// Package grpcclient connects services: every call gets a new service token and a deadline, and the server's errors are
-// returned as apperr errors.
+// Package grpcclient connects services: every unary call on a connection of Dial gets a new service token and a
+// deadline, and the server's errors are returned as apperr errors.
 package grpcclient
 
 import (
@@ -78,9 +78,9 @@ func WithTLS(c tlsfiles.Config) grpc.DialOption {
 	return grpc.WithTransportCredentials(c.Credentials())
 }
 
-// Dial returns a connection to the service audience for the caller's own calls. Each call carries a new service token,
-// the id of the request that it belongs to, and a deadline of five seconds unless the context has one. Errors are
-// apperr errors; a refusal that the caller does not handle is rendered as its own 503.
+// Dial returns a connection to the service audience for the caller's own calls. Each unary call carries a new service
+// token, the id of the request that it belongs to, and a deadline of five seconds unless the context has one. Errors
+// are apperr errors; a refusal that the caller does not handle is rendered as its own 503.
 func Dial(
 	address, audience string,
 	tokens *authn.ServiceTokens,

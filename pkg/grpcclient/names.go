@@ -15,7 +15,8 @@ import (
 const (
 	// lookupEvery is the interval of look-ups, and therefore the time until a new pod gets calls.
 	lookupEvery = 10 * time.Second
-	// lookupAgain is the pause before a look-up after a failure or a lost connection.
+	// lookupAgain is the pause after a failed look-up, and the shortest pause after a successful one if a connection is
+	// lost.
 	lookupAgain   = time.Second
 	lookupTimeout = 5 * time.Second
 )

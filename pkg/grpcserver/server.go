@@ -56,7 +56,8 @@ type Config struct {
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
 }
 
-// Validate returns an error for limits that would refuse every call.
+// Validate returns an error for limits that would refuse every call, an invalid port, and the entries that checkCallers
+// rejects.
 func (c *Config) Validate() error {
 	var problems []error
 	for _, limit := range []struct {

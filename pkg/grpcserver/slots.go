@@ -18,7 +18,7 @@ func ownerOf(p authn.Principal) owner { return owner{p.LabID, p.Caller} }
 const share = 3
 
 // slots limits concurrent calls. An owner gets a slot while it uses fewer than share times the free slots. A single
-// owner can therefore use three quarters of all slots, and others always find one; with several owners, its part
+// owner can therefore use three quarters of all slots, and another one then finds a slot; with several owners, its part
 // shrinks as its calls end.
 type slots struct {
 	mu    sync.Mutex

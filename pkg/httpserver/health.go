@@ -159,7 +159,7 @@ func (h *Health) Reasons() []string {
 }
 
 // Note sets a text about a dependency that /health shows although the process continues to work; an empty text removes
-// it. A changed text is logged.
+// it. A new text is logged.
 func (h *Health) Note(name, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -37,7 +37,7 @@ var ErrKeyReused = apperr.New(
 type Request struct {
 	Actor     authn.Actor // owner of the key; all services of a laboratory share theirs
 	Login     string      // distinguishes logins of one actor; used by Responses only
-	Key       string      // chosen by the caller; empty: the request is not stored
+	Key       string      // chosen by the caller; empty: Table stores nothing, Responses refuses the request
 	Operation string      // the RPC's full name; a key is valid for one operation
 	Body      []byte      // every input of the operation, in a deterministic encoding
 }
@@ -215,7 +215,7 @@ func (r row) store(ctx context.Context, tx *sql.Tx, response Response) error {
 		)
 	}
 	if response.Body == nil {
-		response.Body = []byte{} // NULL means that no response is stored
+		response.Body = []byte{} // the same after a repetition as for the first caller
 	}
 	if _, err := tx.ExecContext(ctx, "UPDATE "+r.table+" SET status = ?, response = ? WHERE lab_id = ? AND key_hash = ?",
 		response.Status, response.Body, r.lab, r.key[:]); err != nil {

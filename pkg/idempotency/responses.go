@@ -110,7 +110,7 @@ local n = redis.call('INCR', KEYS[1])
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return n`)
 
-// count returns an error if the login has used more than maxKeys keys in the window.
+// count returns an error if the login has claimed keys more than maxKeys times in the window.
 func (r *Responses) count(ctx context.Context, lab int64, request Request) error {
 	if request.Actor.Kind == authn.ActorPlatform {
 		return nil

@@ -18,8 +18,8 @@ func Unmarshal(data []byte, m proto.Message) error {
 	return nil
 }
 
-// UnmarshalReport decodes like Unmarshal but accepts unknown names: it returns those of the top level in the order of
-// the text, and leaves the decision to the caller.
+// UnmarshalReport decodes like Unmarshal but accepts unknown names at the top level, unless they resemble a field: it
+// returns them in the order of the text, and leaves the decision to the caller.
 func UnmarshalReport(data []byte, m proto.Message) (unknown []string, err error) {
 	proto.Reset(m)
 	d := decoder{data: data}

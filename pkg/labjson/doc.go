@@ -16,6 +16,6 @@
 // readers of the document, and have the use case refuse a nil. This package enforces no required field.
 //
 // Input must be strict JSON: duplicate keys, trailing data, invalid UTF-8 and nesting beyond 100 levels are errors.
-// Unknown names are ignored, and reported for the top level; for a message with option lab.type.v1.strict they are an
-// error. Errors are sentences for users and contain the path of the wrong value.
+// Unknown names are ignored, and reported for the top level; they are an error if they resemble a field (see Near), and
+// for a message with option lab.type.v1.strict. Errors are sentences for users and contain the path of the wrong value.
 package labjson

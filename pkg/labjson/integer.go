@@ -1,7 +1,7 @@
 package labjson
 
 // parseInteger returns the exact value of a JSON number: 2.0 and 1e2 are whole, 1.5 is not. fits is false if a whole
-// number is too large for an int64. lit must follow the JSON grammar.
+// number has more than 18 digits. lit must follow the JSON grammar.
 func parseInteger(lit []byte) (n int64, whole, fits bool) {
 	negative := lit[0] == '-'
 	if negative {

@@ -2,7 +2,7 @@
 //
 // A stop has these steps: report not ready, wait for the drain delay, stop the runners in the reverse order of their
 // addition (so that loops end before the servers that were added before them), then run the closers, last added first.
-// The group also stops this way when a runner fails.
+// The group also stops when a runner fails, then without the drain delay.
 package lifecycle
 
 import (
@@ -17,7 +17,7 @@ import (
 type Config struct {
 	// DrainDelaySeconds is the time for which the process still serves after it has reported not ready.
 	DrainDelaySeconds int `env:"DRAIN_DELAY_SECONDS" envDefault:"5"`
-	// StopTimeoutSeconds limits the time in which all runners together must end.
+	// StopTimeoutSeconds limits the time in which all runners together must end and the closers must finish.
 	StopTimeoutSeconds int `env:"STOP_TIMEOUT_SECONDS" envDefault:"30"`
 }
 

@@ -16,8 +16,8 @@ import (
 const (
 	dialTimeout      = 5 * time.Second
 	statementTimeout = 30 * time.Second
-	// lockWaitSeconds is below every caller's deadline, so that a call that waits for a locked row fails with a lock
-	// timeout instead of its deadline. The server's default is 50.
+	// lockWaitSeconds is below the usual deadline of ten seconds, so that a call that waits for a locked row fails with a
+	// lock timeout instead of its deadline. The server's default is 50.
 	lockWaitSeconds = 5
 	// sessionSeconds is the time after which the server closes a silent session and releases its row locks. A node that
 	// loses power or network does not close its sessions, and the server's default is eight hours.

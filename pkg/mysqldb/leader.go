@@ -12,7 +12,8 @@ import (
 
 // leaderTimeout is the time after the leader's last statement at which the server releases its lock, in case the
 // leader's node has vanished without closing its connections. A running leader checks its lock every tenth of this
-// time, and stops its work when a check has failed for half of it, which is before another process can lead.
+// time, and stops its work when a check fails or has no result within half of it, which is before another process can
+// lead.
 const leaderTimeout = 20 * time.Second
 
 // ErrLeadershipLost is returned when the work was stopped because another process may lead.
@@ -41,7 +42,7 @@ func Lead(ctx context.Context, db *sql.DB, lock Lock, work func(context.Context)
 
 // Run runs work if this process leads or can start to, and keeps the leadership until Close. It returns false without
 // an error if another process leads. The context of work ends when the leadership may be lost; an error of work then
-// becomes ErrLeadershipLost.
+// matches ErrLeadershipLost.
 func (l *Leader) Run(ctx context.Context, work func(context.Context) error) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

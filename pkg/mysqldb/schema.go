@@ -112,8 +112,8 @@ func (e *SchemaError) Error() string { return e.words }
 // Reason returns the text, which is safe to show on /health.
 func (e *SchemaError) Reason() string { return e.words }
 
-// CheckSchemas returns nil if the tables of schemas exist and are those of this release, otherwise a *SchemaError. The
-// error is Newer only if no schema is older.
+// CheckSchemas returns nil if the tables of schemas exist and are those of this release, otherwise a *SchemaError or
+// the error of a query. A *SchemaError is Newer only if no schema is older.
 func CheckSchemas(ctx context.Context, q Querier, schemas []Schema) error {
 	var newer error
 	for _, s := range schemas {

@@ -16,8 +16,8 @@ import (
 )
 
 // IsUnavailable reports whether err is temporary: the connection broke or could not be made, the server or its disk is
-// full, the server is shutting down, or other transactions lock the rows. The request is not at fault, so the response
-// is 503, never 500 or 400.
+// full, the server is shutting down or read-only, or other transactions lock the rows. The request is not at fault, so
+// the response is 503, never 500 or 400.
 //
 // ErrCommitUnknown is not temporary, because a caller that retries could do the work twice. Neither is the end of the
 // caller's own context.

@@ -68,8 +68,8 @@ func (l *lane) deliverDue(ctx context.Context, s *session) (taken int, err error
 	return taken, nil
 }
 
-// removeWithin limits the time between the delivery and the removal of a row, because a delivered row still blocks
-// messages with its dedupe key.
+// removeWithin is the time after which the next delivery also removes the rows delivered so far, because a delivered
+// row still blocks messages with its dedupe key.
 const removeWithin = 50 * time.Millisecond
 
 // deliverAll delivers rows in turn. Delivered rows are removed together, because a commit per row costs more than its
@@ -138,7 +138,8 @@ func (l *lane) fail(ctx context.Context, s *session, row Row, reason error) erro
 	}
 }
 
-// call calls the receiver. A panic becomes an error without its value, which may contain patient data.
+// call calls the receiver. A panic becomes an error; its value, which may contain patient data, is left out unless it
+// is a runtime.Error.
 func (l *lane) call(ctx context.Context, row Row) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.d.Config.DeliverTimeout)
 	defer cancel()

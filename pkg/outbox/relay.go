@@ -62,7 +62,7 @@ func (r *Relay) Wake() {
 // several times a second.
 const errorPause = 5 * time.Second
 
-// Run delivers until ctx ends, while this process is the leader. Errors are logged and counted and do not end it.
+// Run delivers until ctx ends, while this process is the leader. Errors are logged and do not end it.
 func (r *Relay) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { _ = lifecycle.Every(ctx, observeEvery, r.d.Log, "outbox backlog", r.observe) })

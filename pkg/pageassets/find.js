@@ -17,17 +17,18 @@ const abandoned = () => new DOMException("another number was typed", "AbortError
 let asked = 0; // number of the latest call; responses to earlier ones are ignored
 let abandon = null; // ends the question that chooseOne shows; null: none
 
-// endQuestion ends the question that chooseOne shows: its promise is rejected with an AbortError.
+// endQuestion ends a running chooseOne and its question: its promise is rejected with an AbortError.
 export function endQuestion() {
   asked++;
   abandon?.();
   abandon = null;
 }
 
-// chooseOne returns the entry that a printed number means. entries(match) returns the entries of a match; equal entries have equal keys.
-// The user has to choose, by the patient of each entry, unless there is one entry and one patient. It throws an Error with a message for
-// the user if nothing is found, and an AbortError if the user types another number meanwhile or chooses none. On a platform without search,
-// the number is read as an id, which the page states.
+// chooseOne returns the entry that a printed number means. entries(match) returns the entries of a match; equal entries
+// have equal keys. The user has to choose, by the patient of each entry, unless a complete search found one entry and
+// one patient. It throws an Error with a message for the user if nothing is found, and an AbortError if the user types
+// another number meanwhile or chooses none. On a platform without search, the number is read as an id, which the page
+// states.
 export async function chooseOne(typed, place, what, entries) {
   endQuestion();
   const mine = asked;

@@ -21,8 +21,8 @@ const pages = [
   ["/bill/", "Bills", isStaff],
 ];
 
-// currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, actor_id, referring, permissions,
-// laboratory}. The result is {} on a platform without search and while the request fails.
+// currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, actor_id, referring,
+// permissions, laboratory}. The result is {} on a platform without search and if the request fails.
 let loginRequest;
 export const currentLogin = () => loginRequest ??= currentVisitor().then((visitor) => loginOf(visitor).catch(() => ({})));
 

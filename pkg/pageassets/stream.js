@@ -5,11 +5,12 @@ const silentMs = 40000; // the connection counts as lost after this time without
 const shortestPauseMs = 1000, longestPauseMs = 5000; // pause between two connection attempts
 const longestWaitSeconds = 30; // upper limit of Retry-After
 
-// follow reads the events of path until the returned function is called. It calls these functions if they are set: on.check(signal) for
-// each accepted connection, whose events follow once the returned promise settles; on.open() after on.check; on.event(name, data) for each
-// event, with its parsed JSON; on.lost(problem) for each connection that failed or ended. problem.message can be shown to the user.
-// problem.status is the status of a refusal, 401 when the user must log in, and otherwise 0. After a loss the server first sends the events
-// that it has kept.
+// follow reads the events of path until the returned function is called. It calls these functions if they are set:
+// on.check(signal) for each accepted connection, whose events follow once the returned promise is fulfilled, and which
+// is lost if it is rejected; on.open() after on.check; on.event(name, data) for each event, with its parsed JSON;
+// on.lost(problem) for each connection that failed or ended. problem.message can be shown to the user. problem.status
+// is the status of a refusal, 401 when the user must log in, and otherwise 0. After a loss the server first sends the
+// events that it has kept.
 export function follow(path, on, headers = {}) {
   let position = "", pauseMs = shortestPauseMs, closed = false, connection, silence;
   const call = (f, ...values) => f && queueMicrotask(() => closed || f(...values)); // an error of f does not end the connection

@@ -10,7 +10,7 @@ import (
 
 // upstreamError is another service's refusal of a call that this service made. apperr.KindOf returns the refusal's
 // kind, so that the caller can branch on it. If it is not handled, ToStatus converts it to Unavailable, because the end
-// user's request was not at fault.
+// user's request was not at fault; see own for the kinds that stay.
 type upstreamError struct {
 	service string
 	refusal *apperr.Error
@@ -23,7 +23,7 @@ func (e *upstreamError) Error() string { return fmt.Sprintf("%s: %s", e.service,
 func (e *upstreamError) Unwrap() error { return e.refusal }
 
 // FromUpstream converts the error of a call that this service made to the service called service. Refusals become
-// errors that ToStatus converts to Unavailable if the caller does not handle them; other errors are unchanged.
+// errors that ToStatus converts with own if the caller does not handle them; other errors are unchanged.
 func FromUpstream(service string, err error) error {
 	if err == nil {
 		return nil

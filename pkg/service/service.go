@@ -114,12 +114,14 @@ func (s *Service) start() {
 	}
 }
 
-// Loop adds background work. run must work until its context ends. An error other than the context's stops the process.
+// Loop adds background work. run must work until its context ends. An error other than context.Canceled stops the
+// process.
 func (s *Service) Loop(name string, run func(context.Context) error) {
 	s.loops = append(s.loops, loop{name, run})
 }
 
-// Every adds a loop that calls runOnce at each interval. Errors are logged and do not stop the loop.
+// Every adds a loop that calls runOnce at the start and after each interval. Errors are logged and do not stop the
+// loop.
 func (s *Service) Every(name string, interval time.Duration, runOnce func(context.Context) error) {
 	s.Loop(name, func(ctx context.Context) error {
 		return lifecycle.Every(ctx, interval, s.Log, name, runOnce)

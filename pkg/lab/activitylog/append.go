@@ -38,7 +38,8 @@ func Append(ctx context.Context, tx *sql.Tx, scope authn.LabScope, e Entry) (int
 	return id, nil
 }
 
-// labUser returns NULL for an actor that is not a lab user; Append then names the actor in the meta.
+// labUser returns NULL for an actor that is neither a lab user nor the platform; Append then names the actor in the
+// meta.
 func labUser(a authn.Actor) sql.NullInt64 {
 	id, ok := a.LabUserID()
 	return sql.NullInt64{Int64: id, Valid: ok}

@@ -95,7 +95,7 @@ func ZoneOf(ctx context.Context, db *sql.DB, lab authn.LabScope) (*time.Location
 }
 
 // Parse returns the first and the last second that an ISO 8601 text may mean: a date means the whole day, and a time
-// without an offset is in zone. ok is false for other texts.
+// exactly that moment, in zone if it has no offset. ok is false for other texts.
 func Parse(text string, zone *time.Location) (begin, end time.Time, ok bool) {
 	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
 		return day, day.AddDate(0, 0, 1).Add(-time.Second), true

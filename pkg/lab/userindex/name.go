@@ -69,7 +69,7 @@ func Initials(words []string) string {
 }
 
 // Joins returns the possible readings of the words of a search, whose user may have split one word of a name: the words
-// unchanged, and with each run of neighbours joined.
+// unchanged, and with each run of two or three neighbours, or all words, joined.
 func Joins(words []string) [][]string {
 	ways := [][]string{words}
 	for first := range words {

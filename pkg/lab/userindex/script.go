@@ -53,7 +53,8 @@ var others = map[rune]string{
 }
 
 // indianLatin transliterates Indian scripts into Latin letters, as names are usually written; other text is unchanged.
-// In northern scripts the inherent a of a consonant is omitted at the end of a word, where it is not pronounced.
+// In northern scripts and Tamil the inherent a of a consonant is omitted at the end of a word, where it is not
+// pronounced.
 func indianLatin(text string) string {
 	if !strings.ContainsFunc(text, indian) {
 		return text

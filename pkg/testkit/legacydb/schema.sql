@@ -241,7 +241,7 @@ CREATE TABLE IF NOT EXISTS `reportValues` (           -- written by sample-rerun
   KEY `ix_rv_updated` (`updated_at`)                   -- values that changed and were not evaluated
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
 
-CREATE TABLE IF NOT EXISTS `ActivityLog` (            -- append-only; written by rerun, callout, split, notifications
+CREATE TABLE IF NOT EXISTS `ActivityLog` (            -- append-only; written by rerun, callout, split, external edit, cell counter
   `id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   `lab_id` INT NOT NULL,
   `category` INT NOT NULL,

@@ -16,8 +16,9 @@ export function link(href, text, className = "") {
   return a;
 }
 
-// currentVisitor requests, once per page, the gateway's data about the visitor: {demo, anonymous, has_search, name, role, id}. demo is true
-// in a demonstration, where a visitor may choose the user. The result is {} when the request fails; the next call repeats it.
+// currentVisitor requests, once per page, the gateway's data about the visitor: {demo, anonymous, has_search,
+// sign_out_url, name, role, id}. demo is true in a demonstration, where a visitor may choose the user. The result is {}
+// when the request fails; the next call repeats it.
 let visitorRequest;
 export const currentVisitor = () => visitorRequest ??= fetch("/sign-in/person").then((r) => (r.ok ? r.json() : Promise.reject(r)))
   .catch(() => { visitorRequest = undefined; return {}; });

@@ -36,7 +36,7 @@ type Config struct {
 	NotificationsAddr string `env:"NOTIFICATIONS_ADDR"`
 
 	ServiceTokenSecret config.Secret `env:"SERVICE_TOKEN_SECRET"`
-	// TrustedOrigins may send writes with the user's cookie: scheme://host[:port], separated by commas.
+	// TrustedOrigins may read and write with the user's cookie: scheme://host[:port], separated by commas.
 	TrustedOrigins []string `env:"TRUSTED_ORIGINS"`
 
 	// DemoSignIn is a file with people; at / any visitor may sign in as one of them. It is for trying out the platform
@@ -70,7 +70,7 @@ func Load(environ []string) (Config, error) {
 }
 
 // Validate returns an error for an invalid service token secret, unless the gateway routes to cells, for encryption
-// without a certificate, and for a demo sign-in in production.
+// without a certificate, for an invalid SIGN_OUT_URL, and for a demo sign-in in production.
 func (c *Config) Validate() error {
 	problems := []error{
 		c.TLS.NeededBy("INTERNAL_TLS", c.InternalTLS), c.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS),

@@ -18,7 +18,8 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// updatePreferences is the only path whose documented body is form data. JSON is accepted too.
+// updatePreferences is the only path, beside the upload of files, whose documented body is form data. JSON is accepted
+// too.
 var updatePreferences = edge.Route{
 	Method: http.MethodPost, Path: "/api-v3/notifications/notification-type/user-preferences",
 	RPC: "/lab.notifications.v1.NotificationsService/UpdatePreferences",

@@ -110,8 +110,8 @@ func (b *countedBody) Read(p []byte) (int, error) {
 }
 
 // drain reads the rest of the body, up to its maximum size. A form may end before its body does, and the deadline
-// starts at the end of the body. Without it, clients that send the whole body before they read the response would see a
-// broken connection instead of an error.
+// starts at the end of the body. Without draining, clients that send the whole body before they read the response would
+// see a broken connection instead of an error.
 func (b *countedBody) drain() error {
 	_, err := io.CopyN(io.Discard, b.ReadCloser, uploadFiles.MaxBytes-b.read)
 	if errors.Is(err, io.EOF) {

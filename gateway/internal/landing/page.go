@@ -21,7 +21,7 @@ const (
 	countersPath = "/sign-in/counters"
 	cookie       = "sessionid"
 
-	// pagePolicy allows form submission, which the other pages of the gateway do not need.
+	// pagePolicy is that of the other pages of the gateway.
 	pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 	// signedInFor equals the lifetime of the demo's sessions.
 	signedInFor = 8 * time.Hour

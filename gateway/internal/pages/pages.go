@@ -1,6 +1,6 @@
-// Package pages contains the web pages of the gateway as embedded static files. The pages call only the documented
-// REST API, with the session of the user. Each page is a folder of this package and an entry in List. All pages share
-// the files below /assets.
+// Package pages contains the web pages of the gateway as embedded static files. The pages call only the documented REST
+// API, with the session of the user, and the paths of package landing. Each page is a folder of this package and an
+// entry in List. All pages share the files below /assets.
 package pages
 
 import (

@@ -91,8 +91,8 @@ async function historyOf(item) {
   }
 }
 
-// billOf returns a line for the newest attempt of each report of the bill, and one for each value that needs no call because of the
-// laboratory's repeat policy.
+// billOf returns a line for the newest attempt of each report of the bill, and one for each result that needs no call
+// because of the laboratory's repeat policy.
 async function billOf(item) {
   try {
     const { reports = [], attempted_callout: attempted, suppressed } = await request(`/report/${item.bill_id}/critical/records`);

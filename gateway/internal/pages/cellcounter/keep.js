@@ -1,5 +1,6 @@
-// Storage of unsaved counts in the browser, so that a reload, a closed tab or a network failure does not lose a count. It stores
-// only test, report and sample numbers and counts, no patient data. A count belongs to the login that counted it, and to one tab.
+// Storage of unsaved counts in the browser, so that a reload, a closed tab or a network failure does not lose a count.
+// It stores only the login, the numbers of test, report and sample, and counts, no patient data. A count belongs to the
+// login that counted it, and to one tab.
 
 const prefix = "cell-counter:";
 const storageKey = (subject) => prefix + [subject.test, subject.report, subject.observer, subject.login.key].join(":");

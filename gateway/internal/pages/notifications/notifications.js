@@ -77,7 +77,7 @@ async function mark(item, action) {
   }
 }
 
-// markAll marks the notifications read that the page has: what arrived meanwhile stays unread.
+// markAll marks all notifications read up to the newest one that the page has: what arrived meanwhile stays unread.
 async function markAll() {
   if (items.length) await request(`${base}notification/read-all?up_to=${Math.max(...items.map((item) => item.id))}`, {});
   await load();

@@ -43,7 +43,7 @@ func (b *builder) modes() (limit.Reader, error) {
 	return modes.NewModes(client), nil
 }
 
-// openModes connects to the cache that holds the mode. It returns nil if none is configured.
+// openModes opens the client of the cache that holds the mode. It returns nil if none is configured.
 func (c *Config) openModes() (redis.UniversalClient, error) {
 	if !c.Limit.KVURL.IsSet() {
 		return nil, nil // without a cache, the mode is always normal

@@ -28,7 +28,7 @@ func (b *builder) openFreshness() {
 	b.fresh.Register(b.Registry)
 }
 
-// openIndex connects to the index. If tracers is nil, no spans are recorded.
+// openIndex opens the client of the index. If tracers is nil, no spans are recorded.
 func (c *Config) openIndex(tracers trace.TracerProvider) (*elastic.Client, error) {
 	client, err := elastic.Open(c.ES,
 		elastic.Deps{Tracers: tracers, CaptureSearches: c.CaptureSearchQuery, Roll: rand.Float64})

@@ -64,7 +64,8 @@ type Answer struct {
 	Effort search.Effort
 }
 
-// Search finds patients that p may see. Errors: Invalid, Forbidden, TooManyRequests, and errors of the index.
+// Search finds patients that p may see. Errors: Invalid, Forbidden, TooManyRequests, and errors of the index and the
+// database.
 func (u *UseCase) Search(ctx context.Context, p authn.Principal, c Command) (Answer, error) {
 	answer, err := u.search(ctx, p, c)
 	u.d.Metrics.finished(search.Key(c.Key), answer, err)

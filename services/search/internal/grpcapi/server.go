@@ -1,5 +1,5 @@
 // Package grpcapi serves the gRPC API of the search service: it identifies the caller, calls the use cases, and
-// converts requests and responses. All conversions are in convert.go.
+// converts requests and responses.
 package grpcapi
 
 import (

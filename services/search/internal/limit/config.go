@@ -24,7 +24,8 @@ type Config struct {
 
 const maxConfigCacheTTL = 60
 
-// Validate rejects limits with which no user could search, and a cache URL that cannot be parsed.
+// Validate rejects limits with which no user could search, an interval outside 1 to 60 s, and a cache URL that cannot
+// be parsed.
 func (c *Config) Validate() error {
 	var problems []error
 	if min(c.PerMinute, c.DegradedPerMinute, c.EmergencyPerMinute, c.ReadsPerMinute) < 1 {

@@ -9,7 +9,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/ratelimit"
 )
 
-// KeyPrefix is the prefix of the counters' keys: search:rate:<laboratory>:<kind>:<id>:<window in milliseconds>.
+// KeyPrefix is the prefix of the counters' keys: search:rate:<laboratory>:<kind>:<id>:<window in milliseconds>, and
+// search:rate:read:… for opened patients.
 const KeyPrefix = "search:rate:"
 
 const (

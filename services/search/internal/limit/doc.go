@@ -1,5 +1,5 @@
-// Package limit limits how many searches a user may make per minute, and how much each may cost the index. Operators
-// can lower both limits with a mode in the cache, without a restart.
+// Package limit limits how many searches a user may make per minute, how much each may cost the index, and how many
+// patients a user may open. Operators can lower the limits of searches with a mode in the cache, without a restart.
 package limit
 
 import (

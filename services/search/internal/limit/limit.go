@@ -102,7 +102,8 @@ func actor(p authn.Principal) string {
 	return "login" + login(p) // an instrument interface of the laboratory has no id
 }
 
-// login returns a hash of the user name. It distinguishes logins without an id, and does not reveal the name.
+// login returns a hash of the user name. It distinguishes logins that share an id or have none, and does not reveal the
+// name.
 func login(p authn.Principal) string {
 	const shown = 8
 	sum := sha256.Sum256([]byte(p.Username))

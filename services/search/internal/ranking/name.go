@@ -143,7 +143,7 @@ func begun(f search.Field, of []string) Query {
 }
 
 // isLong reports whether a word is longer than the indexed prefixes. Words that the engine splits are not: those with
-// other characters than letters, and Chinese ones.
+// other characters than letters and digits, and Chinese and Japanese ones.
 func isLong(w string) bool {
 	return utf8.RuneCountInString(w) > maxBegun && !strings.ContainsFunc(w, func(r rune) bool {
 		return !isWordRune(r) && !unicode.IsMark(r) || unicode.In(r, unicode.Han, unicode.Hiragana)

@@ -25,7 +25,7 @@ const (
 	Adjacent              // like AllWords, but adjacent and in order
 	Similar               // like AllWords, but each with up to two typing errors, none in the first letter
 	Corrected             // the field contains one of Texts, which are corrections of a typed word
-	Begins                // a keyword begins with the text
+	Begins                // a keyword, or a word of a name, begins with the text
 	InYear                // a date is in the given year
 	AnyOf
 	AllOf

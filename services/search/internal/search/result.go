@@ -9,7 +9,7 @@ import (
 
 // Scope limits what a caller may find: always one laboratory, and within it the branch, organization and collection
 // center of the login. An id of zero means no limit. A patient belongs to an organization, branch or centre through the
-// registration or any bill.
+// registration or any bill, to an organization also through a report.
 type Scope struct {
 	Lab      authn.LabScope
 	BranchID int64
@@ -23,8 +23,8 @@ type Effort int
 // Efforts, the most expensive first.
 const (
 	Full    Effort = iota // all comparisons
-	Reduced               // without typing errors, sounds and recency
-	Least                 // only complete identifiers and telephone numbers, and prefixes of names
+	Reduced               // without typing errors, sounds, other forms of words and identifiers, and recency
+	Least                 // only complete identifiers, telephone numbers and their parts, and prefixes of names
 )
 
 // Person is a patient as stored in the index and the tables. Times are in epoch milliseconds. Lists are in the order of

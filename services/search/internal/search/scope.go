@@ -19,7 +19,7 @@ func ScopeOf(p authn.Principal, named int64) (Scope, error) {
 }
 
 // Places are the affiliations of a patient: the branches, organizations and collection centres of the registration and
-// of all bills.
+// of all bills, and the organizations of all reports.
 type Places struct {
 	BranchIDs, OrgIDs, CCIDs []int64
 }

@@ -13,8 +13,9 @@ import (
 
 // combined sends both plans in one request and returns the same hits as two requests would. The score of a hit shows
 // which plan found it, and hits of the first plan come first. If the first plan has enough hits, those of the second
-// are dropped. If the page has only hits of the first plan, another request counts them. If the engine rejects the
-// request or does not respond within half of the time, the first plan is sent alone, and its hits are a partial result.
+// are dropped. If the page has only hits of the first plan and there are more hits, another request counts those of the
+// first plan. If the engine rejects the request or does not respond within half of the time, the first plan is sent
+// alone, and its hits are a partial result.
 //
 // Two searches in one request (_msearch) were measured with 60,000 patients: they cost the engine 1.4 times as much,
 // because the hits of the first plan are searched twice, once to exclude them.

@@ -110,7 +110,7 @@ type recency struct {
 }
 
 // append appends the query written by inner, with its score multiplied by a factor for the age of the last bill. A
-// patient without bills is ranked like one whose last bill is old.
+// patient without bills is ranked like one whose last bill is as old as offset and scale together.
 func (r *recency) append(b []byte, inner func([]byte) []byte) []byte {
 	const field = `{"exists":{"field":"last_bill_time"}}`
 	b = inner(append(b, `{"function_score":{"query":`...))

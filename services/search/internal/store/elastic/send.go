@@ -46,7 +46,7 @@ func (s *Store) send(ctx context.Context, scope search.Scope, index string, body
 	return found, err
 }
 
-// fault converts the error of a failed call for the caller, and logs the cause.
+// fault converts the error of a failed call for the caller, and keeps the cause for the log.
 func (s *Store) fault(ctx context.Context, err error) error {
 	var refused *elastic.Error
 	switch {

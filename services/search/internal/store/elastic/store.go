@@ -39,9 +39,9 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 // names that sound alike or have typing errors, ranked below the first hits. If there are no hits, a third one finds
 // names with two errors. For a text that rarely has ten hits, the first two requests of the first page are combined;
 // the hits are the same. If few patients are found, a last request finds patients that match most of the text. If a
-// further request fails, the first hits are returned as a partial result. Errors:
-// Unavailable if the index is down, overloaded or missing, DeadlineExceeded if it is too slow, Canceled. They contain
-// neither the text nor the engine's message about it.
+// further request fails, the first hits are returned as a partial result. Errors: Unavailable if the index is down,
+// overloaded or missing, DeadlineExceeded if it is too slow, Canceled, and Internal if the index rejects the request.
+// They contain neither the text nor the engine's message about it.
 func (s *Store) Search(
 	ctx context.Context, scope search.Scope, q search.Query, effort search.Effort,
 ) (search.Result, error) {

@@ -29,7 +29,7 @@ var warmTexts = []string{
 	"jayalakshmi", "abdul rahman khan",
 }
 
-// Warm searches in the largest laboratories until the engine is warm, for at most five seconds.
+// Warm searches in the five largest laboratories, 3,000 times or until five seconds have passed.
 func (s *Store) Warm(ctx context.Context) {
 	end := s.clock.Now().Add(warmTime)
 	labs := s.largest(ctx)

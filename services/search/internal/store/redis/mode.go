@@ -12,7 +12,7 @@ import (
 // ModeKey is the key whose value operators set to normal, degraded or emergency.
 const ModeKey = "search:rate_limit_mode"
 
-// maxModeBytes is how many bytes of the value are read. A longer value is not a valid mode.
+// maxModeBytes is the position of the last byte of the value that is read. A longer value is not a valid mode.
 const maxModeBytes = 32
 
 // Modes reads the mode of the rate limit.

@@ -48,7 +48,8 @@ type Config struct {
 
 	// PhaseOverride sets the phase (running or migration), which is otherwise detected from the column full_name.
 	PhaseOverride string `env:"PHASE_OVERRIDE"`
-	// ReconcileEvery is the pause between two laboratories in the continuous reconciliation; 0 turns it off.
+	// ReconcileEvery is the interval of the continuous reconciliation, whose runs compare laboratories for a sixth of it;
+	// 0 turns it off.
 	ReconcileEvery time.Duration `env:"RECONCILE_EVERY" envDefault:"1m"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 )
 
-// Positions reads the first and last offsets of partitions and the group's committed offsets from the brokers. It
+// Positions reads the first and next offsets of partitions and the group's committed offsets from the brokers. It
 // connects on the first request and after a failed one. It is safe for concurrent use.
 type Positions struct {
 	cfg Config

@@ -109,7 +109,7 @@ func (c TopicConfig) topics(connectors []string) map[string]*sarama.TopicDetail 
 }
 
 // EnsureTopics creates the missing topics. If a topic has too few partitions, or several where order requires one, it
-// changes nothing and returns an error. It may run in several processes at once.
+// leaves the topic as it is and returns an error. It may run in several processes at once.
 func EnsureTopics(ctx context.Context, cfg Config, topics TopicConfig, connectors []string, log *slog.Logger) error {
 	admin, err := cfg.admin("cdc-migrate")
 	if err != nil {

@@ -43,9 +43,10 @@ type WalkerDeps struct {
 	Log      *slog.Logger
 }
 
-// Walker runs full resyncs: after the migration of user_meta, during which changes were not indexed, and after a source
-// table was truncated. It writes rows even if they are unchanged, so that every patient is indexed again. It resumes
-// where it stopped; two walkers at the same time are harmless but duplicate work.
+// Walker runs full resyncs: after the migration of user_meta, during which changes were not indexed, after a source
+// table was truncated, after changes were lost, and on command. It writes rows even if they are unchanged, so that
+// every patient is indexed again. It resumes where it stopped; two walkers at the same time are harmless but duplicate
+// work.
 type Walker struct{ d WalkerDeps }
 
 // NewWalker returns a Walker; Run starts it.

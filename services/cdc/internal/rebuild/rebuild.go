@@ -23,8 +23,7 @@ type Index interface {
 	// Live and Next return the names of the two aliases.
 	Live() string
 	Next() string
-	// Names returns the indexes behind the two aliases (empty if there is none) and the indexes without an alias, newest
-	// first.
+	// Names returns the indexes behind the two aliases (empty if there is none) and the other indexes, newest first.
 	Names(ctx context.Context) (live, next string, kept []string, err error)
 	// CreateNext creates an index behind the next alias. If one exists, behind the alias or given up, it is used instead.
 	// made reports whether an index was created.

@@ -62,7 +62,7 @@ type Observer interface {
 	// run. tasks maps task ids to states.
 	Connector(name string, up bool, tasks map[int]string)
 	Restarted(name string)
-	// Lost counts a connector whose position is no longer in the binary log.
+	// Lost counts a connector whose position is no longer in the binary log or whose table structures are unreadable.
 	Lost(name string)
 }
 

@@ -1,5 +1,5 @@
-// Package health reports the state of the consumer at /health, at /ready and in gauges. An idle consumer is healthy; a
-// stuck one is not.
+// Package health reports the state of the consumer at /health and at /ready. An idle consumer is healthy; a stuck one
+// is not.
 package health
 
 import (

@@ -112,7 +112,7 @@ func (l Layout) Next() (Index, bool) {
 	return l[i], true
 }
 
-// Idle returns the indexes without an alias, the newest first.
+// Idle returns the indexes that are neither live nor being filled, the newest first.
 func (l Layout) Idle() []Index {
 	return slices.DeleteFunc(slices.Clone(l), func(i Index) bool { return i.Live || i.Next || i.Number == 0 })
 }

@@ -118,7 +118,7 @@ func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 }
 
 // Names returns the names of the live index, of the index that a rebuild fills (both empty if there is none), and of
-// the indexes without an alias, the newest first.
+// the indexes that are neither, the newest first.
 func (s *Store) Names(ctx context.Context) (live, next string, kept []string, err error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {

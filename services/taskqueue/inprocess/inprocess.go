@@ -1,5 +1,5 @@
-// Package inprocess runs the queue's engine and one worker inside another program, with that program's handler. Load
-// generators use it to measure the engine without gRPC and HTTP.
+// Package inprocess runs the queue's engine and the workers of one channel inside another program, with that program's
+// handler. Load generators use it to measure the engine without gRPC and HTTP.
 package inprocess
 
 import (
@@ -52,7 +52,7 @@ func (q *Queue) Close() error { return q.client.Close() }
 // laboratory is the laboratory of all jobs accepted by Enqueue.
 const laboratory = 12
 
-// Enqueue accepts a batch of at most 1,000 webhook jobs with the given payloads. due has their times in epoch
+// Enqueue accepts a batch of at most 1,000 webhook jobs with the given payloads. dueMs has their times in epoch
 // milliseconds; nil: all now. It returns when the batch is as durable as Redis is configured to be.
 func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) error {
 	return q.accept(ctx, job.Lane{Channel: job.Webhook, Priority: job.Moderate}, len(payloads),

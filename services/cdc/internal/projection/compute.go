@@ -112,7 +112,7 @@ func (r *Row) reports(reports []Report) {
 }
 
 // scopes sets the branches, organizations and centres that may see the patient: those of the registration and of all
-// bills and reports, in ascending order.
+// bills, with the organizations of all reports, in ascending order.
 func (r *Row) scopes(s Sources) {
 	orgs, branches, centres := []*int64{s.Patient.OrgID}, []*int64{s.Patient.BranchID}, []*int64{s.Patient.CCID}
 	for _, b := range s.Bills {

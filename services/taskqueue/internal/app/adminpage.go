@@ -13,7 +13,7 @@ import (
 type AdminPageConfig struct {
 	// Token grants access to the page. If it is empty, there is no page unless Open is set.
 	Token config.Secret `env:"TOKEN"`
-	// Open serves the page without a token to anyone with access to the admin port.
+	// Open serves the page to anyone with access to the admin port if there is no token.
 	Open bool `env:"OPEN" envDefault:"false" danger:"true: without a token, anyone who reaches the port can change jobs"`
 	// ShowPayloads shows the payloads of jobs, which contain patient data.
 	ShowPayloads bool `env:"SHOW_PAYLOADS" envDefault:"false" danger:"true: the page shows what jobs carry, which is about patients"`

@@ -42,7 +42,7 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 	})
 }
 
-// builder opens the parts of the process in the order of its fields.
+// builder opens the parts of the process.
 type builder struct {
 	*service.Service
 	cfg Config

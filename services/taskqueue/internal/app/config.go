@@ -72,12 +72,12 @@ type QueueConfig struct {
 	// Profile is durable (accept jobs only if Redis keeps them after kill -9), attested (trust the operator where Redis
 	// does not report its settings) or fast (accept any Redis).
 	Profile engine.Profile `env:"PROFILE" envDefault:"durable" danger:"fast: accepted tasks may be lost"`
-	// WaitReplicas and WaitAOF are the numbers of replicas and append-only files that must have a task before it is
-	// accepted.
+	// WaitReplicas is the number of replicas that must have a task before it is accepted; with WaitAOF the master's disk
+	// must have it, too.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
 	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
 	LaneLimit    int  `env:"LANE_LIMIT" envDefault:"5000000" min:"1"`
-	// LabLimit is the maximum number of waiting jobs of one laboratory in a lane.
+	// LabLimit is the maximum number of waiting jobs of one laboratory in a lane of a shard.
 	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000" min:"1"`
 	// LabBytes is the maximum size in bytes of one laboratory's waiting jobs in all lanes.
 	LabBytes    int64 `env:"LAB_BYTES" envDefault:"268435456" min:"1"`
@@ -107,7 +107,7 @@ type DeliveryConfig struct {
 	AllowedHosts     []string `env:"ALLOWED_HOSTS" danger:"*: the checks of address, port and encryption are lifted for these hosts"`
 	AllowedPorts     []int    `env:"ALLOWED_PORTS" envDefault:"80,443"`
 	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false" danger:"true: webhooks are sent without encryption"`
-	// HostConcurrency is the maximum number of concurrent requests to one receiver.
+	// HostConcurrency is the maximum number of concurrent requests of one laboratory to one receiver from this process.
 	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32" min:"1"`
 	// HostRate is the maximum number of requests per second to one receiver from all processes; 0: no limit.
 	HostRate float64 `env:"HOST_RATE" envDefault:"0"`

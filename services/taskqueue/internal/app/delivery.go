@@ -110,8 +110,8 @@ func (b *builder) openHandlers() error {
 	return nil
 }
 
-// openProviders creates the handlers of the channels that have providers. Every process with access to the tables reads
-// the provider rows.
+// openProviders creates the handlers of the channels that have providers. Their messages wait until useDatabase has set
+// the rows.
 func (b *builder) openProviders() {
 	files := b.public
 	files.MaxBody = email.MaxFileBytes

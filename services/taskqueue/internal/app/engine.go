@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// bellBuffer is the number of wake-ups buffered by a subscription; all pumps share one subscription.
+// bellBuffer is the size in bytes of the read and the write buffer of a connection that waits for wake-ups.
 const bellBuffer = 512
 
 func (b *builder) openEngine() error {

@@ -24,7 +24,7 @@ import (
 // ErrViolations makes the command fsck exit with 1.
 var ErrViolations = errors.New("the queue's data breaks its invariants")
 
-// Verbs returns the operators' commands. They work on the queue's Redis beside running services. They write to out and
+// Verbs returns the operators' commands. Most work on the queue's Redis beside running services. They write to out and
 // log their changes to log. environ holds the settings.
 func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 	d := &desk{environ: environ, out: out, log: slog.New(slog.NewTextHandler(log, nil))}
@@ -99,7 +99,7 @@ func (d *desk) repair(ctx context.Context, report audit.Report) error {
 	return err
 }
 
-// check prints the violated invariants.
+// check checks all jobs and prints the violated invariants.
 func (d *desk) check(ctx context.Context) (audit.Report, error) {
 	r, err := audit.Check(ctx, d.queue)
 	if err != nil {

@@ -34,8 +34,8 @@ type Violation struct {
 	Rule   Rule
 	Shard  int
 	Source engine.Source
-	Text   string          // job id, or the text found in place of one
-	Job    engine.Snapshot // without body and record; zero for Foreign
+	Text   string          // job id, the text found in place of one, or a number of flows
+	Job    engine.Snapshot // without body and record; zero for Foreign and Unlisted
 }
 
 const (
@@ -136,7 +136,7 @@ func checkReadyIndex(ctx context.Context, q Queue, shard int) ([]Violation, erro
 // Report is the outcome of a check of all jobs.
 type Report struct {
 	Checked    map[string]int // ids by source; an id in several sources is counted in each
-	Violations []Violation    // without duplicates
+	Violations []Violation    // without duplicates, except of Foreign
 }
 
 // Check checks every job. On a busy queue, each job is read atomically, but different jobs are read at different times.

@@ -23,7 +23,7 @@ const (
 	GraveNoDead  Rule = "grave_no_dead"  // the record of a dead letter whose job is not in the list of dead letters
 	LeaseFar     Rule = "lease_far"      // a lease that ends later than a claim made now
 	LeaseStale   Rule = "lease_stale"    // a lease that expired long ago and was not reaped
-	StrayTrace   Rule = "stray_trace"    // a crash counter, cancel request or other mark of a job that is not running
+	StrayTrace   Rule = "stray_trace"    // a mark of a run without the run; a crash counter is valid while the job waits
 	Unlisted     Rule = "unlisted_flow"  // a flow with waiting jobs that is missing in the ready index or listed too late
 )
 

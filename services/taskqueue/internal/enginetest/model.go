@@ -31,7 +31,7 @@ type Model struct {
 	cancels  map[job.ID]bool
 	intents  map[job.ID]string
 	ends     map[int]*engine.Ends // archive queues by shard
-	flows    map[job.ID]job.Flow  // flow of each job in a lane
+	flows    map[job.ID]job.Flow  // flow of each waiting or dead job
 	idem     map[string]idemRecord
 	windows  map[string]window
 	claimers map[string]int64 // token of each claimer's last claim

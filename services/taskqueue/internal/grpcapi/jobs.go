@@ -100,7 +100,7 @@ func (s *Server) CancelJob(
 	return out, nil
 }
 
-// RescheduleJob moves a job that has not run yet.
+// RescheduleJob moves a waiting job.
 func (s *Server) RescheduleJob(
 	ctx context.Context, in *taskqueuev1.RescheduleJobRequest,
 ) (*taskqueuev1.RescheduleJobResponse, error) {

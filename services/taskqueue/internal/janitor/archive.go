@@ -39,8 +39,8 @@ type Archived interface {
 	Archived(outcome string, jobs int)
 }
 
-// Outcomes returns the outcomes of archiving a job: written, gone (without a record, because the record expired or the
-// job was retried by an operator), refused (by the database).
+// Outcomes returns the outcomes of archiving a job: written, gone (without a readable record, such as because the record
+// expired or an operator retried the job), refused (by the database).
 func Outcomes() []string { return []string{"written", "gone", "refused"} }
 
 const (
@@ -57,7 +57,7 @@ const (
 // archive queue. A crash between two steps repeats the write, which replaces a job only by a newer end, so that no end
 // is lost or stored twice. While the store is unavailable, jobs stay in the archive queue for as long as their records
 // are kept; if too many of them wait, the engine claims no ordinary jobs. Results are deleted from Redis a minute after
-// they were archived, or expire after an hour if this process dies in that minute. RunOnce must not be called
+// they were archived, or expire with their records if this process dies in that minute. RunOnce must not be called
 // concurrently.
 type Archive struct {
 	Queue    Ends
@@ -79,7 +79,7 @@ type written struct {
 }
 
 // RunOnce archives all finished jobs on the shards that the caller leads. The leader of shard 0 also purges the store
-// from time to time.
+// every ten minutes.
 func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error {
 	err := eachShard(func(shard int) error {
 		for leads(shard) {

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// maxPages is the maximum number of pages of dead letters trimmed per pass. The next pass continues.
+// maxPages is the maximum number of pages of surplus dead letters trimmed per pass. The next pass continues.
 const maxPages = 200
 
 // trimOld trims dead letters of a shard that are too old.

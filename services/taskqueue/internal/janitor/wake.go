@@ -17,8 +17,8 @@ import (
 const WakeEvery = 250 * time.Millisecond
 
 const (
-	// wakePage is the maximum number of jobs of a group released per pass after their destination has recovered: about a
-	// thousand per second overall.
+	// wakePage is the maximum number of jobs of a group on a shard released per pass after their destination has
+	// recovered: about a thousand per second.
 	wakePage = 250
 	// forgetHeld is how long a pause is kept after its end if no delivery tested the destination. Together with the
 	// longest pause after failures it is shorter than the ten minutes of the alert QueueProviderPaused, so that a

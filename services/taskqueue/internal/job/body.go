@@ -52,7 +52,8 @@ type Attempt struct {
 	Reason     string // reason code for programs
 }
 
-// historyLimit is the maximum number of stored attempts. A task has at most eleven; a manual retry restarts the list.
+// historyLimit is the maximum number of stored attempts. Only a message retried beyond its last retry
+// (Failure.Patience) has more; a manual retry restarts the list.
 const historyLimit = 12
 
 // AppendHistory adds an attempt and keeps the newest ones.

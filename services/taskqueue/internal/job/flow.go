@@ -58,7 +58,7 @@ func (f Flow) Reserved() bool { return f < FirstLab }
 // Base returns the flow's base: the number to add to a due time in ms to get a score.
 func (f Flow) Base() int64 { return int64(f)*FlowSpan - FlowEpoch }
 
-// LatestDueMs is the latest due time that fits into a score, in 2089.
+// LatestDueMs is the latest due time that the engine stores, in 2039. A score has room for later ones.
 const LatestDueMs = FlowSpan - 1
 
 // DueOfScore returns the due time in a score of a lane.

@@ -33,7 +33,7 @@ type stored struct {
 
 type table [maxField + 1]stored
 
-// known is a pool of field tables for decoding bodies.
+// known is a pool of field tables for decoding.
 var known = sync.Pool{New: func() any { return new(table) }}
 
 // message is a type with a stored form. Its method names each field once, for reading and writing.

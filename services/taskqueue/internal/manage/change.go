@@ -64,7 +64,7 @@ func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Cha
 func (m *Jobs) cancellation(j *Job) engine.Cancellation {
 	record := job.RecordOf(j.Body, job.Cancelled, m.Clock.Now().UnixMilli())
 	if j.Place == engine.PlaceLane && j.DueMs > j.NowMs && j.Body.Attempts == 0 {
-		record.ScheduledMs = j.DueMs // the job may have been moved
+		record.ScheduledMs = j.DueMs // a postponed job is due later than its body states
 	}
 	children := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
 	return engine.Cancellation{ID: j.ID, Record: record.Encode(nil), Callbacks: children}

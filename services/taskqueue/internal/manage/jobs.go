@@ -30,8 +30,8 @@ type Archive interface {
 // MaxIDs is the maximum number of jobs in one request.
 const MaxIDs = 1000
 
-// Jobs reads, cancels, moves and retries existing jobs. Every operation checks that the job belongs to the caller;
-// another caller's job is treated as missing. It is safe for concurrent use.
+// Jobs reads, cancels, moves and retries existing jobs. Every operation checks that the job belongs to the caller's
+// laboratory; another laboratory's job is treated as missing. It is safe for concurrent use.
 type Jobs struct {
 	Queue   Managing
 	Archive Archive // nil without an archive
@@ -78,7 +78,7 @@ func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, e
 	return list, nil
 }
 
-// Find reads jobs only from Redis. Entries are nil for jobs that are missing or belong to another caller.
+// Find reads jobs only from Redis. Entries are nil for jobs that are missing or belong to another laboratory.
 func (m *Jobs) Find(ctx context.Context, c task.Caller, texts []string) ([]*Job, error) {
 	if len(texts) == 0 {
 		return nil, apperr.InvalidField("job_id", "no job is named")
@@ -141,7 +141,7 @@ func (m *Jobs) read(s engine.Snapshot) (*Job, error) {
 	default:
 		j.Record = job.RecordOf(j.Body, job.WaitingState(s.DueMs, s.NowMs, j.Body.Attempts), 0)
 		if j.Record.State == job.Scheduled {
-			j.Record.ScheduledMs = s.DueMs // a move changes only this field
+			j.Record.ScheduledMs = s.DueMs // a postponement changes only the due time
 		}
 	}
 	return j, nil

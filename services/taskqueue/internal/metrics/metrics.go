@@ -1,5 +1,5 @@
-// Package metrics defines the Prometheus metrics of the task queue. Every series exists from the start with value zero.
-// Labels never contain laboratories, users or recipients.
+// Package metrics defines the Prometheus metrics of the task queue. Every series exists from the start with value zero,
+// those of providers once they are configured. Labels never contain laboratories, users or recipients.
 package metrics
 
 import (

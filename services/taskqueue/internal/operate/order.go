@@ -43,7 +43,7 @@ var (
 
 const maxMinutes = 366 * 24 * 60
 
-// Check returns an error for an order without an operator, before anything is changed.
+// Check returns an error for an order with an invalid operator, ticket or age, before anything is changed.
 func (o *Order) Check() error {
 	wrong := task.Wrong{Index: -1}
 	wrong.If(!operatorWord.MatchString(o.Operator), "operator",
@@ -74,7 +74,7 @@ func searchable() []job.State {
 	return []job.State{job.Scheduled, job.Queued, job.Retrying, job.Started, job.Failed, job.Unknown}
 }
 
-// named returns the element of list with the given name, or the zero value if there is none.
+// named returns a list with the element that has the given name, or nil if there is none.
 func named[T fmt.Stringer](list []T, word string) (one []T) {
 	at := slices.IndexFunc(list, func(x T) bool { return x.String() == word })
 	if at < 0 {

@@ -20,7 +20,7 @@ type Overview struct {
 	Paused    map[string]int64 `json:"paused"`    // start of the pause, by channel
 	Held      []Alone          `json:"held"`      // paused laboratories and receivers
 	Left      []Alone          `json:"left"`      // failing providers and receivers
-	Providers []Provider       `json:"providers"` // rows of tq_provider, in the order in which they are tried
+	Providers []Provider       `json:"providers"` // rows of tq_provider, by id
 	Attempts  map[string]int64 `json:"attempts"`  // by channel, since the queue was created
 	Faults    map[string]int64 `json:"faults"`
 }
@@ -33,7 +33,7 @@ type Provider struct {
 	// Country and TaskType limit what it serves; 0: no limit.
 	Country  int    `json:"country,omitempty"`
 	TaskType int    `json:"task_type,omitempty"`
-	Out      string `json:"out,omitempty"` // what is wrong with the row; empty: it is in use
+	Out      string `json:"out,omitempty"` // what is wrong with the row; empty: nothing
 }
 
 // Lane is the load of a lane.

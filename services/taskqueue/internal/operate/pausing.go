@@ -86,9 +86,9 @@ func (p *Pauses) Receiver(origin string) bool {
 	return p.known.Load().has(engine.ReceiverTarget(origin))
 }
 
-// Waiting returns a handler that parks one-time passwords and urgent notices of paused laboratories until the end of
-// the pause, and passes all other jobs to next. Claims do not skip them, because many laboratories share such a flow,
-// and a pause must not stop another laboratory's critical results.
+// Waiting returns a handler that parks the jobs of paused laboratories until the end of the pause, except the
+// platform's calls, and passes all other jobs to next. Claims skip only ordinary jobs, because laboratories may share a
+// reserved flow, and a pause must not stop another laboratory's critical results.
 func Waiting(next worker.Handler, pauses *Pauses) worker.Handler { return &waiting{next, pauses} }
 
 type waiting struct {

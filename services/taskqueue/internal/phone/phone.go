@@ -1,5 +1,5 @@
-// Package phone parses the phone numbers of tasks: numbers in international form that are valid in their country by
-// libphonenumber's rules. It is a pure function without state.
+// Package phone converts the phone numbers of tasks to international form. It accepts numbers that are valid in their
+// country by libphonenumber's rules.
 package phone
 
 import (

@@ -40,7 +40,7 @@ type Bytes struct {
 
 	mu       sync.Mutex // guards the fields below
 	measured map[job.Flow]int64
-	since    map[job.Flow]int64 // bytes accepted minus bytes claimed since the start of the measurement
+	since    map[job.Flow]int64 // bytes accepted minus bytes claimed since measured was read
 }
 
 // New returns a quota of most bytes per laboratory, with reserved parts for one-time passwords and urgent notices.

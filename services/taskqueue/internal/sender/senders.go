@@ -69,7 +69,7 @@ func (s *Senders) use(rows []Rule) error {
 func (s *Senders) Known() bool { return s.rules.Load() != nil }
 
 // Allows reports whether a laboratory's task may use a sender. In an installation with one laboratory, any display name
-// is allowed, and any sender for which there is no rule. While the rules have not been read, everything is allowed; the
+// is allowed, and any sender of a channel without rules. While the rules have not been read, everything is allowed; the
 // Gate checks again before the message is sent.
 func (s *Senders) Allows(c job.Channel, lab int64, named task.Sender) bool {
 	known := s.rules.Load()

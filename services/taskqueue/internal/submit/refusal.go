@@ -13,7 +13,7 @@ const labRetry = time.Minute
 var queueFull = apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").
 	WithRetryAfter(engine.RetryAfter)
 
-// Reasons for rejections that do not come from the engine.
+// Reasons for rejections that are not in refusals.
 const (
 	refusedInvalid     = "invalid"
 	refusedUnavailable = "unavailable"

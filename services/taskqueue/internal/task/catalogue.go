@@ -94,7 +94,7 @@ const NoticeCaller = "service:notifications"
 // names of this form, and no other service can have this one.
 func (c Caller) Notices() bool { return c.Internal && c.Name == NoticeCaller }
 
-// Name returns the documented name of a sub-type, for the mailbox; empty if it has none.
+// Name returns the documented name of a sub-type, for the mailbox and templates; empty if it has none.
 func Name(taskNumber, taskType int) string {
 	row, _, _ := Find(taskNumber, taskType)
 	return row.name

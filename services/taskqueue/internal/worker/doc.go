@@ -4,5 +4,5 @@
 // the job.
 //
 // At shutdown no more jobs are claimed. Running handlers get a grace period. Then their contexts are cancelled, and the
-// worker waits for them. A job that did not finish by itself is released without counting an attempt.
+// worker waits for them. A job that did not finish by itself and sent nothing is released without counting an attempt.
 package worker

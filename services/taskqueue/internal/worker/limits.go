@@ -9,7 +9,7 @@ import (
 const reservedPart = 8
 
 // greed is the maximum ratio of the slots held by one flow to the remaining free slots. A single flow can hold two
-// thirds of the pool, and further flows always find some free slots.
+// thirds of the slots that it may use, and further flows always find some free slots.
 const greed = 2
 
 // limits returns how many of the free slots each flow may take. The caller holds mu.

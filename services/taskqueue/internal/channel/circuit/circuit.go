@@ -67,8 +67,8 @@ func (c *Circuits) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Wait pauses a destination for d, or ends its pause if d is 0, regardless of deliveries. Redis errors are ignored;
-// callers repeat the call.
+// Wait pauses a destination for d, or ends its pause if d is 0, regardless of the results of deliveries. Redis errors
+// are ignored; callers repeat the call.
 func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration) {
 	if d > 0 {
 		_ = c.marks.Hold(ctx, to, d) // callers repeat the call
@@ -77,7 +77,7 @@ func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration
 	_ = c.marks.FreeHeld(ctx, to)
 }
 
-// Holds reports whether a destination is paused.
+// Holds reports whether a destination is paused, or its pause has ended and no delivery has succeeded yet.
 func (c *Circuits) Holds(to job.Destination) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,8 +1,8 @@
 // Package route selects providers of a channel: which ones may send a message, in what order, when the next one is
 // tried, and which ones are paused.
 //
-// The next provider is tried after retryable failures and after permanent ones caused by the provider. It is not tried
-// if the outcome is unknown or the message itself cannot be sent.
+// The next provider is tried if a provider is paused, after retryable failures, and after permanent ones caused by the
+// provider. It is not tried if the outcome is unknown or the message itself cannot be sent.
 package route
 
 import (
@@ -34,7 +34,7 @@ type target struct {
 	forced   string // provider named in config.provider of the task
 }
 
-// RowState is a row, and the reason why it is not in use or an empty string.
+// RowState is a row, and the reason why it is invalid or an empty string.
 type RowState struct {
 	Row
 	Out string

@@ -28,9 +28,9 @@ type Sender interface {
 // Factory creates the sender of a row. Its error states what is wrong with the settings.
 type Factory func(c job.Channel, name string, settings json.RawMessage) (Sender, error)
 
-// Observer counts attempts by outcome. It must not block.
+// Observer counts attempts by outcome and receives the states of providers. It must not block.
 type Observer interface {
-	// Configured reports a new provider. Its series start at zero.
+	// Configured reports a provider that is new or has new settings. New series start at zero.
 	Configured(c job.Channel, provider string)
 	Attempt(c job.Channel, provider, outcome string)
 	// Paused reports whether the provider is paused.
@@ -75,7 +75,7 @@ func (s *Set) known() table {
 	return nil
 }
 
-// Report passes the paused providers to the observer.
+// Report passes to the observer whether each provider is paused.
 func (s *Set) Report() {
 	for c, rules := range s.known() {
 		for _, r := range rules {

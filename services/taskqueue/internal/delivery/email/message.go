@@ -51,8 +51,8 @@ func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time)
 	return l, nil
 }
 
-// address adds the addresses of a field to the envelope and, if header is set, to the message. Domains are converted to
-// ASCII, which every server accepts.
+// address adds the addresses of a field to the envelope, without duplicates, and passes all of them to header. Domains
+// are converted to ASCII, which every server accepts.
 func (l *letter) address(field string, list []string, header func(...string) error) error {
 	if len(list) == 0 {
 		return nil
@@ -76,7 +76,7 @@ func (l *letter) address(field string, list []string, header func(...string) err
 	return header(written...)
 }
 
-// ascii reports whether all addresses are ASCII, so that the server needs no SMTPUTF8.
+// ascii reports whether the addresses of all recipients are ASCII, so that the server needs no SMTPUTF8.
 func (l *letter) ascii() bool {
 	return !slices.ContainsFunc(l.to, func(r recipient) bool {
 		return strings.ContainsFunc(r.address, func(c rune) bool { return c > unicode.MaxASCII })

@@ -3,7 +3,8 @@
 //
 // Failures have four classes: retryable (temporary), permanent (of the message: no provider can send it), fail-over
 // (permanent at this provider, but another one may send the message: credentials, balance, configuration), and doubtful
-// (the message may have been sent). After a doubtful failure there is neither a retry nor a fail-over.
+// (the message may have been sent). After a doubtful failure there is no fail-over, and a retry only if it is
+// repeatable.
 package provider
 
 import (

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxExcerpt = 1 << 10
-	maxListed  = maxExcerpt / len(`0,"",`) // minimum size of a dead token in the excerpt: its position and an empty token
+	maxListed  = maxExcerpt / len(`0,"",`) // divided by the minimum size of a dead token: its position and an empty token
 )
 
 // fate is the outcome of the request for one recipient, or zero if none was made.
@@ -50,9 +50,9 @@ func newRound(b *job.Body) (*round, error) {
 	return r, nil
 }
 
-// conclude marks the recipients that were sent to and returns the result of the attempt. If recipients with temporary
-// failures remain, it is a retry after the longest requested delay. Otherwise the message is sent if it reached at
-// least one recipient, and failed if it reached none.
+// conclude marks the recipients that were sent to and returns the result of the attempt: an error of the provider
+// first. If recipients with temporary failures remain, it is a retry after the longest requested delay. Otherwise the
+// message is sent if it reached at least one recipient, and failed if it reached none.
 func (r *round) conclude() error {
 	var own, passing, refusal *job.Failure
 	for i, f := range r.fates {
@@ -87,8 +87,8 @@ func (r *round) conclude() error {
 	}
 }
 
-// summary is the excerpt of a push to several tokens or to dead ones. It contains the data needed by the caller to
-// delete dead tokens.
+// summary is the excerpt of a push to several tokens, or of one that reached none. It contains the data needed by the
+// caller to delete dead tokens.
 type summary struct {
 	Sent     int      `json:"sent"`
 	Left     int      `json:"left,omitempty"`

@@ -1,6 +1,6 @@
-// Package simulated is the provider named outbox, the default for every channel without credentials. It renders each
-// message as a real provider would receive it (MIME text, SMS segments, FCM and WhatsApp JSON) and stores it in the
-// mailbox; no message leaves the installation. Special recipients simulate failures.
+// Package simulated is the provider named outbox, the default for every channel without rows. It renders each message
+// as a real provider would receive it (MIME text, SMS segments, FCM and WhatsApp JSON) and stores it in the mailbox; no
+// message leaves the installation. Special recipients simulate failures.
 package simulated
 
 import (

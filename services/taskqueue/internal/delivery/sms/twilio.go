@@ -20,7 +20,7 @@ type TwilioSettings struct {
 	KeyID            string `json:"key_id"`            // SK… if the secret is an API key; empty: account token
 	TokenSecret      string `json:"token_secret"`      // name of the secret
 	From             string `json:"from"`              // number or sender id for tasks without senderId
-	MessagingService string `json:"messaging_service"` // begins with MG; replaces the sender
+	MessagingService string `json:"messaging_service"` // begins with MG; instead of from
 	BaseURL          string `json:"base_url"`
 	TimeoutSeconds   int    `json:"timeout_seconds"`
 }

@@ -109,7 +109,7 @@ func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, er
 	return s.Targets.internal, nil
 }
 
-// secretDelay is how long a job waits if the secret for its signature cannot be read.
+// secretDelay is how long a job waits if the secret for its signature cannot be read, or its service token not issued.
 const secretDelay = time.Minute
 
 // sign signs the request. The platform's requests (callbacks, and tasks of its services) are signed with the secrets of

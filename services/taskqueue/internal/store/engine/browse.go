@@ -44,7 +44,8 @@ func (x Range) Bounds() (low, high int64) {
 	return low, high
 }
 
-// TimeOf returns the time in a score of the range. The dead letters of all flows are ordered only by time.
+// TimeOf returns the time in a score of the range; for ListLeases, the fencing token. The dead letters of all flows are
+// ordered only by time.
 func (x Range) TimeOf(score int64) int64 {
 	if x.List == ListLeases || x.List == ListDead && x.Flow == AllFlows {
 		return score
@@ -56,7 +57,7 @@ func (x Range) TimeOf(score int64) int64 {
 type Member struct {
 	ID    job.ID
 	Score int64
-	Time  int64 // in ms, derived from the score by Range.TimeOf
+	Time  int64 // derived from the score by Range.TimeOf
 }
 
 // Browse returns up to most members of a range after a cursor, ordered by score and id; the zero Member starts at the
@@ -90,7 +91,7 @@ type Ahead struct {
 }
 
 const (
-	aheadSteps = 500 // jobs per script call, about two milliseconds
+	aheadSteps = 500 // steps per script call, about two milliseconds
 	aheadCalls = 20  // script calls per lane
 )
 

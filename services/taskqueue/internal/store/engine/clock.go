@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Clock returns Redis's time. Redis decides when jobs are due and when leases expire, so every time that a process
-// stores in Redis or compares with Redis's times comes from this clock. A difference between the clocks of the two
+// Clock returns Redis's time. Redis decides when jobs are due and when leases expire, so the times that a process
+// stores with jobs or compares with Redis's times come from this clock. A difference between the clocks of the two
 // machines then has no effect. Until the first measurement it returns the process's own time. It is safe for concurrent
 // use.
 type Clock struct {

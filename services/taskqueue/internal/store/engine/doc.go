@@ -2,7 +2,7 @@
 // script, which validates before it writes and is safe to repeat. All times are from Redis's clock. Every key of a
 // script is declared and has the hash tag of its shard, so a script uses a single cluster slot.
 //
-// A job is in exactly one place: a lane (waiting; the score contains the flow and the due time), the leases of its
+// A job is in at most one place: a lane (waiting; the score contains the flow and the due time), the leases of its
 // channel (running; the score is the fencing token), or the dead letters. The token is the lease deadline in ms × 1000
 // plus a claim counter. Settling a job requires its current token, so a late worker cannot overwrite a newer state.
 //

@@ -34,8 +34,8 @@ func NewGate(r *Redis, profile Profile, warn func(list []string)) *Gate {
 	return g
 }
 
-// Check checks Redis, opens or closes the gate, and loads the scripts when the gate opens. It is used as the readiness
-// probe.
+// Check checks Redis, opens or closes the gate, and loads the scripts and compares the number of shards when the gate
+// opens. It is used as the readiness probe.
 func (g *Gate) Check(ctx context.Context) error {
 	before := g.state.Load()
 	now, err := g.look(ctx, before.open)

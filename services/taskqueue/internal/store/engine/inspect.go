@@ -14,12 +14,12 @@ type Traces int
 
 // Bits of Traces. A sound job has at most one of InLane, InLease and InDead.
 const (
-	InLane    Traces = 1 << iota
-	InLease          // the job is running
-	InDead           // the job is kept for /retryTask/
-	HasBody          //
-	HasResult        // a record in the result bucket of the hour of its creation
-	HasGrave         // a record among the dead letters
+	InLane  Traces = 1 << iota
+	InLease        // the job is running
+	InDead         // the job is kept for /retryTask/
+	HasBody
+	HasResult // a record in the result bucket of the hour of its creation
+	HasGrave  // a record among the dead letters
 	HasCrashes
 	HasRenewal
 	HasCancel
@@ -104,9 +104,9 @@ func everySecond(list []string) []string {
 	return out
 }
 
-// Repair removes a damaged job from the queue, unless it changed since it was observed. A job with a body becomes a
-// dead letter of this flow, with the given record. With an empty record, only the remains of a finished run are
-// deleted. Repair reports whether the job was unchanged.
+// Repair removes a damaged job from the queue, unless it changed since it was observed. A finished job stays finished;
+// another one with a body becomes a dead letter of this flow, with the given record. With an empty record, only the
+// remains of a finished run are deleted. Repair reports whether the job was unchanged.
 func (r *Redis) Repair(ctx context.Context, observed Snapshot, record []byte, flow job.Flow) (bool, error) {
 	k := keysOf(observed.ID.Shard())
 	reply, err := r.run(ctx, "repair", k.lives(k.places(observed.ID)...),

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Cancel ends waiting jobs and marks running ones, in batches. The results are in the order of the list. It may be
-// called again after an error: jobs ended by the first call are then reported as finished.
+// Cancel ends waiting jobs and marks running ones, in batches. The results are in the order of the list. The same call
+// may be repeated after an error: jobs that the first call ended are reported as cancelled again.
 func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, error) {
 	id := func(c *Cancellation) job.ID { return c.ID }
 	return inBatches(list, id, func(k shardKeys, batch []Cancellation) ([]Cancelled, error) {

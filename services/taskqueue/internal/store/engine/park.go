@@ -56,7 +56,7 @@ func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
 	return list, err
 }
 
-// Unpark makes up to most parked jobs of a group due now, the longest wait first, and returns their
+// Unpark makes up to most parked jobs of a group due now, the one with the earliest due time first, and returns their
 // number. One call reads at most 250 parked jobs.
 func (r *Redis) Unpark(ctx context.Context, shard int, g Group, most int) (went int, err error) {
 	k := keysOf(shard)

@@ -48,8 +48,8 @@ func (t Target) Kind() string {
 	return "channel"
 }
 
-// Pause pauses a target until Resume. Every shard stores the pause, so that a claim needs no other node. If storing it
-// on one shard fails, the call can be repeated.
+// Pause pauses a target until Resume. Every shard stores the pause, so that it can be read while other nodes do not
+// respond. If storing it on one shard fails, the call can be repeated.
 func (r *Redis) Pause(ctx context.Context, t Target, at time.Time) error {
 	pipe := r.rdb.Pipeline()
 	for shard := range job.Shards {

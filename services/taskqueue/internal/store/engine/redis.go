@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Settings holds the limits and times of the engine. Every field must be set; DefaultSettings has usable values.
+// Settings holds the limits and times of the engine. DefaultSettings has usable values.
 type Settings struct {
 	Lease           time.Duration // how long a claim lasts without renewal
 	Ageing          time.Duration // a lane whose first job has waited longer counts as one priority higher
 	LowShare        int           // percentage of a claim kept for low priority
 	ModerateShare   int
-	LaneLimit       int           // maximum number of jobs in one lane
+	LaneLimit       int           // maximum number of jobs in one lane of a shard
 	FlowLimit       int           // maximum per flow in a lane; reserved flows: a hundredth; the platform's: no limit
 	KeepResults     time.Duration // lifetime of result records
 	CallTimeout     time.Duration // timeout of one script call, at least 3 s

@@ -16,8 +16,8 @@ const sizeSample = 32
 // sizeSteps limits a script call to about two milliseconds of Redis's time.
 const sizeSteps = 500
 
-// FlowSizes estimates the bytes of a shard's waiting jobs by flow. Flows with fewer than least jobs in each lane are
-// left out. It measures a sample, because an exact count would have to be updated for every job.
+// FlowSizes estimates the bytes of a shard's waiting jobs by flow. Lanes in which a flow has fewer than least jobs do
+// not count. It measures a sample, because an exact count would have to be updated for every job.
 func (r *Redis) FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error) {
 	k, sizes := keysOf(shard), map[job.Flow]int64{}
 	for _, l := range job.Lanes() {

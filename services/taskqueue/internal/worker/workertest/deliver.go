@@ -21,8 +21,8 @@ import (
 // NewQueue returns an empty in-memory engine.
 func NewQueue() *enginetest.Model { return enginetest.New(clock.System{}, engine.DefaultSettings()) }
 
-// Deliver enqueues jobs of channel c, lets h deliver them for d, and returns the number of ended jobs by state; jobs
-// that still wait are not counted. It sets the jobs' creation times.
+// Deliver enqueues jobs of channel c, lets h deliver them for d, and returns the number of ended jobs by state and of
+// claimed jobs; jobs that still wait are not among the ended. It sets the jobs' creation times.
 func Deliver(
 	t *testing.T, queue *enginetest.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
 ) (ended map[job.State]int, claims int) {
@@ -72,7 +72,7 @@ func DeliverBy(
 	return states(t, queue, all), int(seen.jobs.Load())
 }
 
-// tidy releases parked jobs.
+// tidy ends expired leases and releases parked jobs.
 func tidy(ctx context.Context, queue *enginetest.Model, ids *job.Generator) {
 	j := janitor.New(janitor.Config{}, janitor.Deps{Queue: queue, Observer: &claimed{}, Clock: clock.System{},
 		RedisTime: clock.System{}, IDs: ids, Log: slog.New(slog.DiscardHandler)})

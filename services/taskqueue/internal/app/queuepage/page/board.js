@@ -39,7 +39,8 @@ function spark(key) {
   return svg;
 }
 
-// rate returns the growth of a counter per second, or undefined if the counter fell because Redis was replaced.
+// rate returns the growth of a counter per second, or undefined before the second response or if the counter fell
+// because Redis was replaced.
 function rate(now, read) {
   if (!before) return undefined;
   const grown = read(now) - read(before), seconds = (now.now_ms - before.now_ms) / 1000;

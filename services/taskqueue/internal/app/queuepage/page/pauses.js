@@ -10,7 +10,7 @@ function resume(what, target, again) {
   return button;
 }
 
-// held shows the pauses in one response.
+// held shows the pauses of laboratories and receivers in one response.
 export function held(o, again) {
   const focused = document.activeElement?.dataset?.resume;
   const rows = o.held.map((one) => {

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Pauses a destination; the pause grows with the time for which it has been failing. With try, it only reports
--- whether the caller may test the destination now; one process may. A mark has two times in ms: the end of the pause,
--- and the first failure. A mark whose first failure is in the future comes from a wrong clock and is ignored.
+-- Pauses a destination; the pause grows with the time for which it has been failing. With try, it reports whether the
+-- caller may test the destination now, and then pauses it for all others. A mark has two times in ms: the end of the
+-- pause, and the first failure. A mark whose first failure is in the future comes from a wrong clock and is ignored.
 -- KEYS: marks
 -- ARGV: destination, ms, longest ms, try
 -- Reply: ms to wait; 0: go

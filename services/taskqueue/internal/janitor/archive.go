@@ -39,7 +39,7 @@ type Archived interface {
 	Archived(outcome string, jobs int)
 }
 
-// Outcomes returns the outcomes of archiving a job: written, gone (without a readable record, such as because the record
+// Outcomes returns the outcomes of archiving a job: written, gone (without a readable record, for example because it
 // expired or an operator retried the job), refused (by the database).
 func Outcomes() []string { return []string{"written", "gone", "refused"} }
 

@@ -67,8 +67,8 @@ func (w *writing) content() error {
 	return w.durability.sync(w.file)
 }
 
-// name syncs the folders, so that the new name survives a power failure. Transient objects may be lost, so their folders
-// are not synced.
+// name syncs the folders, so that the new name survives a power failure. It does nothing for transient objects, whose
+// names may be lost.
 func (w *writing) name() error {
 	if w.transient {
 		return nil

@@ -261,7 +261,7 @@ func (x *decider) adopt() {
 // begin opens the wait of a report. If another program set the report to waiting, the notice is recorded but not sent.
 func (x *decider) begin(waits []Parameter) {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Parameters: waits}
-	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool {
+	w.Adopted = x.f.Wait == nil && x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool {
 		return x.f.Ledger.last(p.Key()) != nil
 	})
 	w = w.Start(x.f.Settings.Pace)

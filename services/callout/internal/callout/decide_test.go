@@ -54,6 +54,7 @@ func TestDecideWhoIsTold(t *testing.T) {
 		s.Parameters = []Parameter{p}
 	}
 	unsent := func(s *Statement) { s.NotSent = true }
+	ofAnother := func(s *Statement) { s.PatientID = 2 }
 	north, south := audiences[0].OrgID, audiences[1].OrgID
 	removed := func() Finding { return Judge(Chart{Tests: []int64{66}}, bandOfLimits[0]) }
 	for name, c := range map[string]struct {
@@ -91,6 +92,10 @@ func TestDecideWhoIsTold(t *testing.T) {
 		"a swallowed notice is": {
 			ledger: Ledger{said("notice:1", Notice, 0, unsent)}, waits: true, finding: findingOf([2]string{"7.9", "140"}, 0),
 			event: Event{NoticesBack: true}, want: fmt.Sprintf("notice to %d", north),
+		},
+		"the report moves to another patient with the value of another parameter": {
+			ledger: Ledger{said("notice:1", Notice, 0, ofAnother)}, waits: true, finding: findingOf([2]string{"4.2", "118"}, 0), today: 1,
+			want: fmt.Sprintf("notice:1 withdrawn as withdrawal:1, to %d; notice to %d", north, south),
 		},
 	} {
 		f := &Facts{

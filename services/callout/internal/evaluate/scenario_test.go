@@ -1,6 +1,7 @@
 package evaluate_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -211,6 +212,28 @@ func TestACalledValueThatWasWrongIsCorrected(t *testing.T) {
 		" A called critical result was corrected: its value is not critical any more Critical callout of a correction]")
 	b.Want("it was right after all", b.Enter(potassium, index, "7.5"), "CALLOUT_PENDING")
 	b.Want("notices", b.Notices(), "[pending corrected pending]")
+}
+
+// TestTheBoardShowsAllValuesThatWereWrong calls potassium and then sodium of a report. Both values are corrected at once.
+// The correction on the board names both.
+func TestTheBoardShowsAllValuesThatWereWrong(t *testing.T) {
+	b := fixture(t)
+	b.AddSodium()
+	b.Enter(potassium, index, "7.5")
+	call(b)
+	b.Enter(potassium, 4, "9")
+	call(b)
+	b.SetValue(potassium, 4, "4")
+	b.Want("both are wrong", b.Enter(potassium, index, "4.0"), "CALLOUT_DONE")
+	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
+	b.Must(err)
+	b.Want("entries", len(open.Corrected), 1)
+	var was []string
+	for _, p := range open.Corrected[0].Was {
+		was = append(was, p.RawValue)
+	}
+	slices.Sort(was)
+	b.Want("the values that were wrong", was, "[7.5 9]")
 }
 
 // TestAnAttemptThatWasHeardIsTakenBack: a person on the ward heard 7.5 without read-back, and the value was wrong. The

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -69,8 +70,7 @@ func (s *Store) Corrected(
 const maxCorrectedRead = 1000
 
 // current returns the corrections with a parameter about which no notice, call or attempt was recorded since, because a
-// value that waits again is in the list of waiting reports. Simultaneous corrections of a report become one entry, with
-// the values of the first.
+// value that waits again is in the list of waiting reports. Simultaneous corrections of a report become one entry.
 func (s *Store) current(
 	ctx context.Context, scope authn.LabScope, list []worklist.Corrected, keys []string, most int,
 ) (shown []worklist.Corrected, err error) {
@@ -87,7 +87,7 @@ func (s *Store) current(
 			continue
 		}
 		if n := len(shown) - 1; n >= 0 && shown[n].ReportID == one.ReportID && shown[n].ToldAt.Equal(one.ToldAt) {
-			shown[n].Persons = distinct.Of(append(shown[n].Persons, one.Persons...))
+			join(&shown[n], &one)
 			continue
 		}
 		if shown = append(shown, one); len(shown) == most {
@@ -95,4 +95,15 @@ func (s *Store) current(
 		}
 	}
 	return shown, nil
+}
+
+// join adds the values and persons of a simultaneous correction of the same report.
+func join(to, from *worklist.Corrected) {
+	for _, p := range from.Was {
+		if !slices.ContainsFunc(to.Was, func(q callout.Parameter) bool { return q.Key() == p.Key() }) {
+			to.Was = append(to.Was, p)
+		}
+	}
+	to.Persons = distinct.Of(append(to.Persons, from.Persons...))
+	to.Sent = to.Sent && from.Sent
 }

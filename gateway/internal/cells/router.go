@@ -23,9 +23,9 @@ const RefreshEvery = 2 * time.Second
 
 const (
 	dialTimeout     = 3 * time.Second
-	responseTimeout = 90 * time.Second // after the request's last byte; above the cells' deadlines, except that of uploads
-	perCell         = 256              // idle connections per cell
-	moveWait        = 30 * time.Second // Retry-After while a laboratory moves
+	responseTimeout = 150 * time.Second // after the last byte of the request; above the deadline of uploads
+	perCell         = 256               // idle connections per cell
+	moveWait        = 30 * time.Second  // Retry-After while a laboratory moves
 )
 
 // Router is the HTTP handler in front of the cells.

@@ -148,7 +148,7 @@ func (q *Query) page(r Request, refuse refusal) {
 		refuse("page", "give from or page, not both")
 	case r.From != nil:
 		q.From = *r.From
-	case r.Page != nil && (*r.Page < 1 || *r.Page > MaxResults):
+	case r.Page != nil && (*r.Page < 1 || *r.Page > MaxResults/q.Size):
 		refuse("page", "page must be from 1 to %d", MaxResults/q.Size)
 	case r.Page != nil:
 		q.From = (*r.Page - 1) * q.Size

@@ -112,8 +112,8 @@ func port(u *url.URL) int {
 	return n
 }
 
-// checkHost refuses notations that resolvers interpret differently: trailing dots, zones, non-ASCII characters, and
-// numbers that are not a dotted quad.
+// checkHost refuses localhost, names longer than 253 bytes, and notations that resolvers interpret differently:
+// trailing dots, zones, non-ASCII characters, and numbers that are not a dotted quad.
 func checkHost(host string) error {
 	if strings.ContainsRune(host, '%') {
 		return refuse("the URL's host must not hold a zone or percent-encoding")

@@ -116,7 +116,7 @@ var errTracked = errors.New("the document has changes that are neither accepted 
 	" report as they are: accept or reject them (in Word: Review, Accept or Reject) and save again; or start the agent" +
 	" with --tracked-changes=final, which shows in the PDF what remains when all are accepted")
 
-// save uploads the document once.
+// save makes one attempt to convert a copy of the document to PDF and to upload both.
 func (a *agent) save(ctx context.Context) error {
 	s, err := a.slots.take()
 	if err != nil {

@@ -38,7 +38,7 @@ func records(t *testing.T, session string, bill int) map[string]any {
 	return got.json(t)
 }
 
-// states returns the reports that a worklist contains, as "id state".
+// states returns the reports in the critical records of a bill, as "id state".
 func states(t *testing.T, session string, bill int) (list []string) {
 	t.Helper()
 	for _, r := range records(t, session, bill)["reports"].([]any) {

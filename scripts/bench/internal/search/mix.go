@@ -25,8 +25,8 @@ type mix struct {
 	texts map[string][]relevance.Judgement
 }
 
-// newMix returns an error when a kind of text has no share or a share has no text: the kinds of both packages must
-// agree.
+// newMix returns the mix of the texts, or an error unless the kinds of the texts (package relevance) are exactly those
+// of shares.
 func newMix(texts []relevance.Judgement) (*mix, error) {
 	m := &mix{texts: map[string][]relevance.Judgement{}}
 	var order []string

@@ -26,7 +26,7 @@ func (r *running) describePipeline() {
 	r.stack.KafkaBrokers = or(r.Settings.KafkaBrokers, or(r.Settings.KafkaAdvertised, r.Settings.Ports.Addr(ports.Kafka)))
 	r.stack.ConnectURL = or(r.Settings.ConnectURL, r.stack.URL(ports.Connector))
 	r.stack.ConnectorPassword = engines.ConnectorPassword(r.place("connector", ports.Connector))
-	if r.Settings.ConnectURL != "" { // external workers cannot read this machine's files
+	if r.Settings.ConnectURL != "" { // external workers cannot read a file with the password
 		r.stack.ConnectorPassword = r.stack.Secrets.Connector
 	}
 	r.stack.Elasticsearch = or(r.Settings.ESURL, r.stack.URL(ports.Elasticsearch))

@@ -129,8 +129,8 @@ func (s *Server) EvaluateBill(
 	if err := checkBill(in.GetBillId()); err != nil {
 		return nil, err
 	}
-	// A call from this service's own job means that a deadline has passed. Other callers request the evaluation, so it
-	// does not wait for values to settle.
+	// A call from this service's own job means that a deadline has passed. For other callers a value that was just
+	// blanked or removed counts at once, not after three minutes.
 	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId(), callout.Event{Named: caller.Caller != ownName})
 	if err != nil {
 		return nil, err

@@ -71,7 +71,8 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 }
 
 // TestACallOfOtherValuesIsRefused: the page shows a potassium of 7.1. During the call, the sodium of the same report
-// becomes critical. The callout lists the stated values, so it must be rejected until it includes the sodium.
+// becomes critical. The callout must state every critical value with its current value, so it is rejected until the
+// sodium is normal again.
 func TestACallOfOtherValuesIsRefused(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)

@@ -55,10 +55,10 @@ type Corrected struct {
 	Organization                string
 	Referral                    string
 	Was                         []callout.Parameter // the values as communicated
-	ToldAt                      time.Time           // when the audience was notified of the correction
+	ToldAt                      time.Time           // when the correction was recorded
 	CalledAt                    time.Time           // time of the last callout after ToldAt; zero if there is none
 	Persons                     []string            // the persons who heard the value
-	Sent                        bool                // false while the notice could not be sent
+	Sent                        bool                // false while its notice could not be sent
 }
 
 // CorrectedWithin is how long corrections are listed. MaxCorrected is their maximum number in a list.

@@ -126,7 +126,7 @@ func (s *Status) Partitions() []Partition {
 	return all
 }
 
-// lag returns the number of unfinished records, or 0 until the broker has reported an offset.
+// lag returns the number of unfinished records. Before the first record it is 0 if the offset to start at is unknown.
 func (p *partition) lag() int64 {
 	if p.next < 0 {
 		return 0

@@ -53,11 +53,11 @@ func NewSink(d Deps) *Sink {
 const sinkName = "index"
 
 // Apply writes a batch of records, in their order, and returns one result per record. If a patient has several records,
-// only the newest is written, on the routes of all of them; the others are coalesced. The error is an *outcome.Fault:
-// nothing may be marked, and the caller may repeat the whole batch.
+// only the newest is written, under the laboratories (routing keys) of all of them; the others are coalesced. The error
+// is an *outcome.Fault: no offset of the batch may be committed, and the caller may repeat the whole batch.
 //
-// The targets were read at most LookupEvery before this call, and so at most that long before any of its records was
-// processed. Package rebuild relies on this.
+// The indexes to write to were looked up at most LookupEvery before this call, and so at most that long before any of
+// its records was processed. Package rebuild relies on this.
 func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Result, error) {
 	now, err := s.d.Phases.Phase(ctx)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package history lists the saves of a report, its revisions, and restores earlier ones. Saves are never overwritten:
-// restoring adds a revision that shares the files of the restored one.
+// Package history lists the revisions of a report, one for each save, and restores earlier ones. No revision is
+// overwritten: restoring adds a revision that shares the files of the restored one.
 package history

@@ -75,7 +75,8 @@ func (c Compiler) places(piece text, f search.Field, r reach, alone bool) []leaf
 	return nil
 }
 
-// nameLeaves returns the places of a word of a name. alone is set if the text has no other word.
+// nameLeaves returns the queries that find a word of the text in the name field f, each with its share of the tier's
+// score. alone is set if the text has no other word.
 func nameLeaves(piece string, f search.Field, r reach, alone bool) []leaf {
 	leaves := []leaf{{f, match(string(f), piece), 0.9, nil}, {f, begun(f, []string{piece}), 0.6, nil}}
 	if r == asTyped {

@@ -37,7 +37,7 @@ func Keys() []Key {
 	return all
 }
 
-// Fields returns the fields of the key in the order of Fields; nil for an unknown key.
+// Fields returns the fields of the key; nil for an unknown key.
 func (k Key) Fields() []Field {
 	if k == All {
 		return Fields()

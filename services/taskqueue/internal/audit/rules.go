@@ -23,7 +23,7 @@ const (
 	GraveNoDead  Rule = "grave_no_dead"  // the record of a dead letter whose job is not in the list of dead letters
 	LeaseFar     Rule = "lease_far"      // a lease that ends later than a claim made now
 	LeaseStale   Rule = "lease_stale"    // a lease that expired long ago and was not reaped
-	StrayTrace   Rule = "stray_trace"    // a mark of a run without the run; a crash counter is valid while the job waits
+	StrayTrace   Rule = "stray_trace"    // a renewal, cancel request or send intent without a lease, or a crash counter of a job that neither waits nor runs
 	Unlisted     Rule = "unlisted_flow"  // a flow with waiting jobs that is missing in the ready index or listed too late
 )
 

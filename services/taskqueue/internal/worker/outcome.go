@@ -26,7 +26,8 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	if errors.Is(cause, errCancelRequested) && r.doubtful {
 		return p.unknown(r), "unknown"
 	}
-	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0 // then pauses count as attempts
+	// Once the job has waited too long for its destination, postponements count as attempts.
+	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0
 	if failure.Postponed && result.Progress == nil && !outwaited {
 		return p.postponed(r, failure), "postponed"
 	}

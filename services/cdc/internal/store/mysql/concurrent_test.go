@@ -25,9 +25,8 @@ const (
 	raceChanges = 400 // per writer
 )
 
-// TestConcurrentComputationsEndInWhatTheSourcesSay changes the sources and computes the patients concerned in
-// overlapping batches, in any order. In the end user_meta must equal the sources, and a computation must have begun
-// after each change.
+// TestConcurrentComputationsEndInWhatTheSourcesSay changes the sources. After each commit it computes the patients
+// concerned, in overlapping batches and in any order. In the end user_meta must equal the sources.
 func TestConcurrentComputationsEndInWhatTheSourcesSay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

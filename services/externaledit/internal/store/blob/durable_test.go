@@ -19,8 +19,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// disk is a folder store that records its syncs in order: the synced file, and how many bytes the object had under its
-// own name at that time.
+// disk is a folder store that records its syncs in order: the synced file or folder (a temporary file by its content),
+// and the content that the object had under its own name at that time, or "absent".
 type disk struct {
 	*Bucket
 	t     *testing.T

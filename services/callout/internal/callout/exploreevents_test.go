@@ -33,6 +33,16 @@ func (w *world) set(key int, value string) bool {
 	return true
 }
 
+// move gives the report to the other patient, whose bill has another clinic and doctor.
+func (w *world) move() bool {
+	if w.merged {
+		return false
+	}
+	w.patient, w.audience = 3-w.patient, int(2-w.patient)
+	w.called, w.said = [2]string{}, [2]bool{}
+	return true
+}
+
 func alphabet() []step {
 	return []step{
 		enter(potassium, "5"), enter(potassium, "7.1"), enter(potassium, "7.10"), enter(potassium, "7.9"),
@@ -85,16 +95,13 @@ func alphabet() []step {
 			w.called = [2]string{}
 			return true
 		})},
-		{"moved to another patient, or back", named(func(w *world) bool {
-			if w.merged {
-				return false
-			}
-			w.patient, w.audience = 3-w.patient, int(2-w.patient)
-			w.called, w.said = [2]string{}, [2]bool{}
-			return true
+		{"moved to another patient, or back", named((*world).move)},
+		{"moved to another patient, with this patient's values", named(func(w *world) bool {
+			return w.move() && w.set(potassium, "5") && w.set(sodium, "118")
 		})},
 		{"another program sets the state to normal, or to waiting", named(func(w *world) bool {
 			w.status = map[bool]Status{true: Normal, false: Pending}[w.status.Open()]
+			w.elsewhere = w.status.Open()
 			return true
 		})},
 		{"the patient's records are merged", named(func(w *world) bool {

@@ -17,7 +17,7 @@ func (w *world) hash(seed maphash.Seed) uint64 {
 	}
 	b = append(b, byte(w.limits), byte(w.patient), byte(w.audience), byte(w.earlier), byte(w.status), byte(w.foreigners))
 	text(w.values[0], w.values[1], canonical(w.called[0]), canonical(w.called[1]), canonical(w.escalated[0]), canonical(w.escalated[1]))
-	flag(w.merged, w.dismissed, w.typeOff, w.delayed, w.said[0], w.said[1], w.calls > 0, w.unjudged,
+	flag(w.merged, w.dismissed, w.typeOff, w.delayed, w.said[0], w.said[1], w.calls > 0, w.unjudged, w.elsewhere,
 		w.now-w.changedAt[potassium] >= settled, w.ledger.open(Unclear) != nil, w.ledger.open(Suppression) != nil, w.calledHere())
 	if u := w.ledger.open(Unclear); u != nil {
 		flag(slices.ContainsFunc(w.ledger, func(s Statement) bool { return s.Kind == UnclearNotice && s.Because == u.Key }))

@@ -29,6 +29,9 @@ func (w *world) apply(d *Decision, e Event) string {
 	w.foreign = nil
 	switch d.WaitChange {
 	case WaitOpened, WaitRenewed:
+		if d.Wait.Adopted && !w.elsewhere && (w.wait == nil || !w.wait.Adopted) {
+			return "1: a wait counts as another program's, and its notice is not sent"
+		}
 		w.escalated = [2]string{}
 		fallthrough
 	case WaitChanged:
@@ -38,6 +41,7 @@ func (w *world) apply(d *Decision, e Event) string {
 		w.wait = nil
 	}
 	w.status = d.Status
+	w.elsewhere = w.elsewhere && w.status.Open()
 	if d.NoticesBack {
 		w.noticesBack()
 	}

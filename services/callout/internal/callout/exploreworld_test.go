@@ -59,6 +59,7 @@ type world struct {
 	changedAt  [2]time.Duration
 	foreign    []Foreign
 	foreigners int
+	elsewhere  bool // another program set the report to waiting
 
 	// State that the service writes.
 	status Status

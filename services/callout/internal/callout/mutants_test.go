@@ -48,6 +48,12 @@ func dropMessages(drop func(f *Facts, m *Message) bool) rules {
 }
 
 var mutants = []mutant{
+	{"a report that moved waits like one that another program opened", after(func(_ *Facts, d *Decision) {
+		if d.WaitChange == WaitRenewed {
+			wait := *d.Wait
+			wait.Adopted, d.Wait = true, &wait
+		}
+	})},
 	{"equal raw text instead of equal number", before(func(f *Facts, _ *Event) {
 		eachStatement(f, func(s *Statement) {
 			for i := range s.Parameters {

@@ -21,6 +21,7 @@ const (
 	DeadToken                  // the device's token has become invalid for good
 	Refused                    // the message or request will never be accepted
 	Configuration              // credentials or project are wrong: every request fails until an operator fixes them
+	Platform                   // the credentials of the device's platform are wrong: devices of other platforms are served
 )
 
 // Error is a classified error response. From the response its text contains only the status and the provider's error
@@ -72,7 +73,7 @@ func Classify(answer *netguard.Response, now time.Time) *Error {
 	case code == "UNAVAILABLE", code == "INTERNAL", answer.Status >= http.StatusInternalServerError:
 		return is(Temporary, "push_unavailable").after(answer, now)
 	case code == "THIRD_PARTY_AUTH_ERROR":
-		failure := is(Configuration, "push_credentials")
+		failure := is(Platform, "push_credentials")
 		failure.Message += ": the credentials of the device's platform are not valid"
 		return failure
 	// The access token became invalid before it expired. An attempt with a new token may succeed; if the account itself is

@@ -18,6 +18,14 @@ func FailOver(reason, message string) *job.Failure {
 	return &job.Failure{Reason: reason, Message: message, Permanent: true, Elsewhere: true}
 }
 
+// FailOverOne returns a failure like FailOver that concerns one message, for example its template or the region of its
+// recipient. It does not pause the provider, which sends the messages of all others.
+func FailOverOne(reason, message string) *job.Failure {
+	failure := FailOver(reason, message)
+	failure.OfMessage = true
+	return failure
+}
+
 // Unreadable returns the failure for a successful response with an unreadable body: the message may have been sent, so
 // no other provider may send it.
 func Unreadable() *job.Failure {

@@ -17,7 +17,7 @@ func markOf(said *fcm.Error) byte {
 	case fcm.Refused:
 		return progress.Refused
 	}
-	return progress.Left // temporary, or an error of the provider
+	return progress.Left // temporary, or an error of the provider or the platform
 }
 
 // failure converts an FCM error to a failure of the job. Other errors are returned unchanged.
@@ -31,6 +31,8 @@ func failure(err error) error {
 		return job.Permanent(said.Reason, said.Message)
 	case fcm.Configuration:
 		return provider.FailOver(said.Reason, said.Message)
+	case fcm.Platform:
+		return provider.FailOverOne(said.Reason, said.Message)
 	default: // RateLimited uses provider.RateLimited as its reason
 		return job.Retryable(said.Reason, said.Message).After(said.RetryAfter)
 	}

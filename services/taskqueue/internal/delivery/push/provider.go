@@ -115,7 +115,7 @@ func (p *Provider) sendAll(ctx context.Context, r *round, token config.Secret) {
 		all.Go(func() {
 			defer func() { <-places }()
 			r.fates[i] = p.sendOne(ctx, &r.data, r.to[i], token)
-			if job.AsFailure(r.fates[i].err).Elsewhere {
+			if f := job.AsFailure(r.fates[i].err); f.Elsewhere && !f.OfMessage {
 				stopped.Store(true)
 			}
 		})
@@ -132,10 +132,10 @@ func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, toke
 	if err != nil {
 		return fate{mark: progress.Left, err: err}
 	}
-	if answer.Status == http.StatusUnauthorized {
+	said := fcm.Classify(answer, p.deps.Clock.Now())
+	if answer.Status == http.StatusUnauthorized && said.Class != fcm.Platform {
 		p.access.Drop(token.Reveal())
 	}
-	said := fcm.Classify(answer, p.deps.Clock.Now())
 	if said == nil {
 		name, found := provider.Lookup(answer.Body, "name") // the name has the form projects/<project>/messages/<id>
 		if !found {                                         // the response is not from FCM

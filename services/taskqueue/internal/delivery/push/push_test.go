@@ -263,6 +263,47 @@ func TestARetrySendsOnlyToTheTokensWithoutAFate(t *testing.T) {
 	}
 }
 
+// TestAWrongCertificateOfOnePlatformKeepsThePushFromNoOtherDevice: Apple's certificate of the project has expired. A
+// push to a telephone of that platform and to many others must reach the others. The failure must not pause the
+// provider, which also sends the critical results of all laboratories, and the access token stays valid. Once the
+// certificate is renewed, a retry sends to the one telephone.
+func TestAWrongCertificateOfOnePlatformKeepsThePushFromNoOtherDevice(t *testing.T) {
+	t.Parallel()
+	g := serve(t)
+	p := g.provider(t)
+	g.say("00-apple", fcm(401, "THIRD_PARTY_AUTH_ERROR", "", ""))
+	tokens := []string{"00-apple"}
+	for i := range 60 {
+		tokens = append(tokens, fmt.Sprintf("%02d-other", i+1))
+	}
+	g.say("60-other", fcm(503, "UNAVAILABLE", "", ""))
+	raw, err := json.Marshal(map[string]any{"tokens": tokens, "title": "T"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := body(string(raw))
+	attempt := func() (job.Result, error) {
+		result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: b})
+		b.Progress = result.Progress
+		return result, err
+	}
+	if result, err := attempt(); provider.Outcome(err) != "retry" || !cmp.Equal(tokens, g.took()) {
+		t.Fatalf("%+v, %v; want every device asked, and a retry for the one that is unavailable", result, err)
+	}
+	g.say("60-other", reply{})
+	result, err := attempt()
+	if diff := cmp.Diff([]string{"00-apple", "60-other"}, g.took()); diff != "" {
+		t.Error(diff)
+	}
+	if f := job.AsFailure(err); !f.Elsewhere || !f.OfMessage || f.Reason != "push_credentials" || result.Excerpt != `{"sent":60,"left":1}` {
+		t.Errorf("%+v, %s; want a failure that is not the provider's, with one device left", f, result.Excerpt)
+	}
+	g.say("00-apple", reply{})
+	if result, err := attempt(); err != nil || result.Excerpt != `{"sent":61}` || g.grants != 1 {
+		t.Errorf("%+v, %v, %d access tokens; want all sent with the first one", result, err, g.grants)
+	}
+}
+
 func TestAPushThatReachesNobodyFailedAndListsWhatFits(t *testing.T) {
 	t.Parallel()
 	g := serve(t)

@@ -51,16 +51,20 @@ func newRound(b *job.Body) (*round, error) {
 }
 
 // conclude marks the recipients that were sent to and returns the result of the attempt: an error of the provider
-// first. If recipients with temporary failures remain, it is a retry after the longest requested delay. Otherwise the
-// message is sent if it reached at least one recipient, and failed if it reached none.
+// first. If recipients with temporary failures remain, it is a retry after the longest requested delay. If then devices
+// of a platform with wrong credentials remain, the message failed, and a retry by an operator sends to these. Otherwise
+// it is sent if it reached at least one recipient, and failed if it reached none.
 func (r *round) conclude() error {
-	var own, passing, refusal *job.Failure
+	var own, passing, platform, refusal *job.Failure
+	apart := 0 // recipients of a platform with wrong credentials
 	for i, f := range r.fates {
 		if f.mark != 0 {
 			r.marks[i] = f.mark
 		}
 		switch failure := job.AsFailure(f.err); {
 		case f.err == nil:
+		case failure.Elsewhere && failure.OfMessage:
+			platform, apart = failure, apart+1
 		case failure.Elsewhere:
 			own = failure
 		case failure.Permanent:
@@ -74,8 +78,10 @@ func (r *round) conclude() error {
 		return own
 	case passing != nil:
 		return passing
-	case progress.Count(r.marks, progress.Left) > 0:
+	case progress.Count(r.marks, progress.Left) > apart:
 		return job.Retryable("interrupted", "The push was interrupted before it reached every device")
+	case platform != nil:
+		return platform
 	case progress.Count(r.marks, progress.Sent) > 0:
 		return nil
 	case progress.Count(r.marks, progress.Dead) == len(r.marks):

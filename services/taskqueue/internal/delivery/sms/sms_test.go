@@ -173,6 +173,23 @@ func TestTemplatesThatForgetAnEscapeAreRefusedWhenTheyAreRead(t *testing.T) {
 	}
 }
 
+// TestATextTooLongForARequestSaysNothingAboutTheGateway: a gateway takes texts in its URL. A few long texts of one
+// laboratory must not pause the gateway, because it also sends the one-time passwords of all others.
+func TestATextTooLongForARequestSaysNothingAboutTheGateway(t *testing.T) {
+	t.Parallel()
+	a := serve(t)
+	g, err := gateway(t, map[string]any{"method": "GET", "url": a.URL + "/?text={{query .Message}}&first={{slice .Message 0 2 | query}}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"too long": strings.Repeat("न", 300), "not as the template needs it": "1"} {
+		_, err := g.Handle(t.Context(), delivery(`{"contact":9812345678,"countryCode":91,"message":"`+text+`"}`))
+		if f := job.AsFailure(err); provider.Outcome(err) != "elsewhere" || !f.OfMessage || len(a.take()) != 0 {
+			t.Errorf("%s: %+v; want another provider to be asked, and no pause of this one", name, f)
+		}
+	}
+}
+
 func TestAnswersOfAGatewayHaveTheirClass(t *testing.T) {
 	t.Parallel()
 	a := serve(t)

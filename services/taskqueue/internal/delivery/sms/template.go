@@ -84,7 +84,9 @@ func (r *requestTemplate) request(m *Message) (netguard.Request, error) {
 	case errors.Is(err, errSecret):
 		return q, provider.NoSecret("The provider's secret cannot be read")
 	case err != nil:
-		return q, provider.FailOver("template", "The request to the provider cannot be built from its template")
+		return q, provider.FailOverOne("template", "The request to the provider cannot be built from its template")
+	case len(q.URL.String()) > netguard.MaxURLLength:
+		return q, provider.FailOverOne("too_long", "The message is too long for the URL of a request to the provider")
 	}
 	return q, nil
 }

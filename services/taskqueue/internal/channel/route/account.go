@@ -3,7 +3,6 @@ package route
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"runtime/debug"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
@@ -32,13 +31,14 @@ type account struct {
 }
 
 // judge returns what the result of a send shows about the provider. Errors of the message itself are not failures of
-// the provider. There is no conclusion if the provider was not called, or if the call was cancelled locally.
-func judge(err error) circuit.Verdict {
+// the provider. There is no conclusion if the provider was not called, or if the call was stopped by the end of ctx. A
+// sender may also cancel its own call after a limit, which is a failure of the provider.
+func judge(ctx context.Context, err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {
 	case err == nil:
 		return circuit.Verdict{Well: true}
-	case f.Postponed, f.OfMessage, errors.Is(err, context.Canceled):
+	case f.Postponed, f.OfMessage, ctx.Err() != nil:
 		return circuit.Verdict{}
 	case f.Reason == provider.RateLimited:
 		return circuit.Verdict{Asked: f.RetryAfter}
@@ -56,7 +56,7 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Resul
 	}
 	wait := p.Circuits.Do(ctx, p.to, breakerFailures, func() circuit.Verdict {
 		result, err = p.ask(ctx, d)
-		return judge(err)
+		return judge(ctx, err)
 	})
 	if wait > 0 {
 		p.Observer.Attempt(p.channel, p.name, "paused")

@@ -295,7 +295,7 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{job.Permanent("x", "x"), job.Retryable(provider.RateLimited, "x"), job.Postpone("x", 1),
-		job.Retryable("network", "x").WithCause(context.Canceled), &job.Failure{Reason: "smtp_4xx", OfMessage: true},
+		&job.Failure{Reason: "smtp_4xx", OfMessage: true},
 		&job.Failure{Reason: "smtp_5xx", Permanent: true, Elsewhere: true, OfMessage: true}} {
 		b := newFixture(false)
 		b.says["a"] = says(err)
@@ -307,6 +307,35 @@ func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 		}
 		if n := len(b.calls.take()); n != 2*breakerFailures {
 			t.Errorf("%v: asked %d times", err, n)
+		}
+	}
+}
+
+// TestACallThatOnlyThisProcessStoppedDoesNotPauseAProvider distinguishes two calls that end with the same error: this
+// process is stopping, or a mail server does not answer at all and the sender's own limit has cancelled the call. Only
+// the second is a failure of the provider: while it is paused, messages wait instead of using up their retries.
+func TestACallThatOnlyThisProcessStoppedDoesNotPauseAProvider(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stop bool
+		want int // calls of the provider
+	}{"stopped": {true, 2 * breakerFailures}, "not answered": {false, breakerFailures}} {
+		b := newFixture(false)
+		b.says["a"] = says(job.Retryable("connection", "x").WithCause(context.Canceled))
+		b.use(t, Row{Provider: "a"})
+		ctx, stop := context.WithCancel(t.Context())
+		if c.stop {
+			stop()
+		}
+		for range 2 * breakerFailures {
+			_, err := b.set.Handler(job.SMS).Handle(ctx, worker.Delivery{Body: &job.Body{Task: 1, TaskType: 1, Data: []byte(india)}})
+			if err == nil {
+				t.Error("sent")
+			}
+		}
+		stop()
+		if n := len(b.calls.take()); n != c.want {
+			t.Errorf("%s: asked %d times, want %d", name, n, c.want)
 		}
 	}
 }

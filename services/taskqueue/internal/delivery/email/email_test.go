@@ -227,6 +227,8 @@ func TestAttachmentsHaveHarmlessNamesAndSniffedTypes(t *testing.T) {
 	}
 }
 
+// TestAttachmentsThatCannotBeHadFailTheMessage checks also that such a failure says nothing about the mail server: the
+// unreachable files of one laboratory must not pause the mails of all others.
 func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, script{})
@@ -250,8 +252,8 @@ func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 		{"no one there", "file_unreachable", "retry", []string{"http://127.0.0.1:1/"}},
 	} {
 		_, err := send(t, p, withFiles(c.urls...))
-		if f := job.AsFailure(err); provider.Outcome(err) != c.class || f.Reason != c.reason {
-			t.Errorf("%s: %s %s (%v)", c.name, provider.Outcome(err), f.Reason, err)
+		if f := job.AsFailure(err); provider.Outcome(err) != c.class || f.Reason != c.reason || !f.OfMessage {
+			t.Errorf("%s: %s %s, of the message %t (%v)", c.name, provider.Outcome(err), f.Reason, f.OfMessage, err)
 		}
 	}
 	if len(s.accepted()) != 0 {

@@ -64,7 +64,9 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	now := p.deps.Clock.Now()
 	files, err := fetch(ctx, p.deps.Files, data.Files, now)
 	if err != nil {
-		return job.Result{}, err
+		failure := *job.AsFailure(err)
+		failure.OfMessage = true
+		return job.Result{}, &failure
 	}
 	l, err := compose(&p.settings, d.ID, &data, files, now)
 	if err != nil {

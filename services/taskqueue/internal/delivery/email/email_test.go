@@ -16,6 +16,7 @@ import (
 	"net/http/httptest"
 	"net/mail"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -258,6 +259,50 @@ func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 	}
 	if len(s.accepted()) != 0 {
 		t.Error("a message without its attachments was sent")
+	}
+}
+
+// TestASlowFileServerOfOneLaboratoryLeavesASlotToTheOthers: the file server of laboratory 1 accepts connections and
+// sends nothing. Its messages must not take all slots for messages with attachments, because the reports of the other
+// laboratories need them.
+func TestASlowFileServerOfOneLaboratoryLeavesASlotToTheOthers(t *testing.T) {
+	t.Parallel()
+	s := serve(t, script{})
+	p := newProvider(t, s, nil, nil)
+	asked := make(chan struct{}, 100)
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(slow.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	attempt := func(ctx context.Context, lab int64, url string) *job.Failure {
+		body := &job.Body{Task: 2, TaskType: 1, LabID: lab, Data: []byte(withFiles(url))}
+		_, err := p.Handle(ctx, worker.Delivery{ID: jobID, Body: body})
+		if err == nil {
+			return nil
+		}
+		return job.AsFailure(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(all.Wait)
+	t.Cleanup(stop)
+	for range 3 {
+		all.Go(func() { attempt(ctx, 1, slow.URL) })
+		<-asked
+	}
+	short, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if f := attempt(short, 1, slow.URL); f == nil || f.Reason != "attachments_busy" {
+		t.Errorf("a fourth message of laboratory 1: %+v, want it postponed", f)
+	}
+	for range 2 {
+		if f := attempt(ctx, 2, files(t)+"/100/report.pdf"); f != nil {
+			t.Errorf("the report of laboratory 2: %+v, want it sent", f)
+		}
+	}
+	if n := len(s.accepted()); n != 2 {
+		t.Errorf("%d messages sent, want 2", n)
 	}
 }
 

@@ -173,6 +173,10 @@ func files(t *testing.T) string {
 		case "/moved":
 			http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
 			return
+		case "/packed.pdf":
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write([]byte("\x1f\x8b\x08"))
+			return
 		case "/a/report.docx":
 			z := zip.NewWriter(w)
 			f, _ := z.Create("word/document.xml")
@@ -249,6 +253,7 @@ func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 		{"together too large", "files_too_large", "permanent", []string{big, big, big}},
 		{"too many", "too_many_files", "permanent", many},
 		{"inside the house", "file_refused", "permanent", []string{"http://169.254.169.254/latest"}},
+		{"compressed", "file_packed", "permanent", []string{at + "/packed.pdf"}},
 		{"busy", "file_unreachable", "retry", []string{at + "/busy"}},
 		{"no one there", "file_unreachable", "retry", []string{"http://127.0.0.1:1/"}},
 	} {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -68,6 +69,8 @@ func get(ctx context.Context, client *netguard.Client, u *url.URL, now time.Time
 		return nil, job.Retryable("file_unreachable", "An attachment cannot be fetched").WithCause(provider.Bare(err))
 	case answer.Truncated:
 		return nil, job.Permanent("file_too_large", "An attachment is larger than 10 MiB")
+	case answer.Status == http.StatusOK && isPacked(answer.Header):
+		return nil, job.Permanent("file_packed", "An attachment is compressed (Content-Encoding); store it without")
 	case answer.Status == http.StatusOK:
 		return answer.Body, nil
 	}
@@ -76,6 +79,15 @@ func get(ctx context.Context, client *netguard.Client, u *url.URL, now time.Time
 		return nil, job.Retryable("file_unreachable", message).After(f.RetryAfter)
 	}
 	return nil, job.Permanent("file_missing", message)
+}
+
+// isPacked reports whether a body is compressed. A store of objects may send a file as it was stored, whatever the
+// request accepts; the recipient could not open it.
+func isPacked(h http.Header) bool {
+	coding := strings.ToLower(strings.Join(h.Values("Content-Encoding"), ","))
+	return slices.ContainsFunc([]string{"gzip", "deflate", "br", "zstd", "compress"}, func(name string) bool {
+		return strings.Contains(coding, name)
+	})
 }
 
 // fileName returns the last part of a URL's path. Characters that file systems or mail programs could misinterpret are

@@ -419,6 +419,25 @@ func TestDomainsOfOtherScriptsNeedNoExtension(t *testing.T) {
 	}
 }
 
+// TestASenderInADomainOfAnotherScriptNeedsNoExtension: servers such as Amazon's refuse a From or a greeting that is not
+// ASCII, and all messages of the laboratory failed.
+func TestASenderInADomainOfAnotherScriptNeedsNoExtension(t *testing.T) {
+	t.Parallel()
+	s := serve(t, script{})
+	p := newProvider(t, s, nil, map[string]any{"from": "no-reply@münchen.example", "sender_domains": []string{"München.example"}})
+	data := `{"to":["a@b.org"],"subject":"s","message":"m","sender_email":"labor@münchen.example"}`
+	result, err := send(t, p, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.accepted()[0]
+	m, _, _ := read(t, got.text)
+	const ascii = "@xn--mnchen-3ya.example"
+	if from := m.Header.Get("From"); from != "<labor"+ascii+">" || got.from != "no-reply"+ascii || got.utf8 || !strings.HasSuffix(result.MessageID, ascii) {
+		t.Errorf("From %s, envelope %s, SMTPUTF8 %t, Message-ID %s; want every domain in ASCII", from, got.from, got.utf8, result.MessageID)
+	}
+}
+
 func TestNoAnswerAfterTheCompleteMessageIsDoubtAlsoWhenWeAreStopped(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t, serve(t, script{mute: true}), nil, nil)

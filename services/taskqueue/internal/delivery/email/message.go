@@ -51,8 +51,17 @@ func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time)
 	return l, nil
 }
 
-// address adds the addresses of a field to the envelope, without duplicates, and passes all of them to header. Domains
-// are converted to ASCII, which every server accepts.
+// withASCII returns an address with its domain in ASCII, which every server accepts.
+func withASCII(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	ascii, err := idna.Lookup.ToASCII(address[at+1:])
+	if err != nil {
+		return address
+	}
+	return address[:at+1] + ascii
+}
+
+// address adds the addresses of a field to the envelope, without duplicates, and passes all of them to header.
 func (l *letter) address(field string, list []string, header func(...string) error) error {
 	if len(list) == 0 {
 		return nil
@@ -63,11 +72,7 @@ func (l *letter) address(field string, list []string, header func(...string) err
 		if err != nil {
 			return errAddress
 		}
-		at := strings.LastIndexByte(a.Address, '@')
-		ascii, err := idna.Lookup.ToASCII(a.Address[at+1:])
-		if err == nil {
-			a.Address = a.Address[:at+1] + ascii
-		}
+		a.Address = withASCII(a.Address)
 		written[i] = a.String()
 		if !slices.ContainsFunc(l.to, func(r recipient) bool { return strings.EqualFold(r.address, a.Address) }) {
 			l.to = append(l.to, recipient{address: a.Address, place: fmt.Sprintf("%s %d", field, i+1)})
@@ -112,6 +117,7 @@ func (l *letter) sender(s *Settings, d *task.Email) {
 		from.Name = name
 	}
 	if own, err := mail.ParseAddress(d.SenderEmail); err == nil {
+		own.Address = withASCII(own.Address)
 		if s.maySend(own.Address) {
 			from.Address = own.Address
 		} else {

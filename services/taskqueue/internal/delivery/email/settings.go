@@ -44,7 +44,7 @@ func parse(raw json.RawMessage) (Settings, error) {
 	if err != nil {
 		return s, errors.Join(append(problems, errors.New("from must be an e-mail address"))...)
 	}
-	s.From = from.Address
+	s.From = withASCII(from.Address)
 	if s.MessageDomain == "" {
 		s.MessageDomain = domain(s.From)
 	}
@@ -85,8 +85,8 @@ func mechanisms() map[string]gomail.SMTPAuthType {
 
 func domain(address string) string { return address[strings.LastIndexByte(address, '@')+1:] }
 
-// maySend reports whether the provider may use address as From.
+// maySend reports whether the provider may use address, with its domain in ASCII, as From.
 func (s *Settings) maySend(address string) bool {
 	return len(s.SenderDomains) == 0 ||
-		slices.ContainsFunc(s.SenderDomains, func(d string) bool { return strings.EqualFold(d, domain(address)) })
+		slices.ContainsFunc(s.SenderDomains, func(d string) bool { return strings.EqualFold(withASCII(d), domain(address)) })
 }

@@ -85,10 +85,11 @@ func Parse(country int, text string) (Number, error) {
 	case country != 0 && !international && regionOf(country) == phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY:
 		text = "+" + strconv.Itoa(country) + strings.TrimPrefix(text, strconv.Itoa(country))
 	}
-	national, valid := read(text, country)
+	national, mobile, valid := read(text, country)
 	// In countries whose numbers have many lengths, a number with its calling code may also be a valid landline number
-	// without it.
-	if with, ok := read("+"+text, country); ok && text[0] != '+' && with.Country == country && (!valid || !with.Landline) {
+	// without it. A mobile number may begin with the calling code, and be a special number without these digits.
+	with, _, ok := read("+"+text, country)
+	if ok && text[0] != '+' && with.Country == country && (!valid || !with.Landline && !mobile) {
 		return with, nil
 	}
 	switch {
@@ -100,17 +101,18 @@ func Parse(country int, text string) (Number, error) {
 	return national, nil
 }
 
-// read parses a number; ok is false if it is not valid.
-func read(text string, country int) (n Number, ok bool) {
+// read parses a number. mobile is set if it is certainly a mobile phone; ok is false if it is not valid.
+func read(text string, country int) (n Number, mobile, ok bool) {
 	parsed, err := phonenumbers.Parse(text, regionOf(country))
 	if err != nil || !phonenumbers.IsValidNumber(parsed) {
-		return Number{}, false
+		return Number{}, false, false
 	}
+	kind := phonenumbers.GetNumberType(parsed)
 	return Number{
 		Country:  int(parsed.GetCountryCode()),
 		Digits:   phonenumbers.Format(parsed, phonenumbers.E164)[1:],
-		Landline: phonenumbers.GetNumberType(parsed) == phonenumbers.FIXED_LINE,
-	}, true
+		Landline: kind == phonenumbers.FIXED_LINE,
+	}, kind == phonenumbers.MOBILE, true
 }
 
 func noSuchNumber(country int) error {

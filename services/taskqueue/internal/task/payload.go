@@ -84,7 +84,8 @@ func (d *Digits) UnmarshalJSON(raw []byte) error {
 var errDigits = errors.New("must be digits")
 
 // WithRecipient returns data with the national number of to in contact and the calling code in countryCode, a form that
-// all releases read in the same way. Other members are unchanged. It returns data itself if it already has this form,
+// all releases read in the same way. A national number that could be read with its first digits as the calling code is
+// written with + and the calling code. Other members are unchanged. It returns data itself if it already has this form,
 // or if to has no country.
 func WithRecipient(data []byte, to phone.Number) []byte {
 	var members map[string]json.RawMessage
@@ -93,6 +94,9 @@ func WithRecipient(data []byte, to phone.Number) []byte {
 	}
 	country := strconv.Itoa(to.Country)
 	contact := strings.TrimPrefix(to.Digits, country)
+	if again, err := phone.Parse(to.Country, contact); err != nil || again != to {
+		contact = to.E164()
+	}
 	if string(members["countryCode"]) == country && strings.Trim(string(members["contact"]), `"`) == contact {
 		return data
 	}

@@ -45,7 +45,8 @@ type Codes struct {
 	Limits  []int  // rate limits
 	Passing []int  // temporary failures of the provider
 	Message []int  // errors of the recipient, text, template or file
-	Account []int  // errors of the credentials, balance, sender, region or policy
+	One     []int  // errors of the recipient's region, the text or the template that another provider may not have
+	Account []int  // errors of the credentials, balance, sender or policy
 }
 
 // Failure classifies the response of a paid API that did not accept a message: by its code if known, otherwise by its
@@ -60,6 +61,8 @@ func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) erro
 		return job.Retryable(reason, message).After(wait)
 	case slices.Contains(c.Message, code):
 		return job.Permanent(reason, message)
+	case slices.Contains(c.One, code):
+		return FailOverOne(reason, message)
 	case slices.Contains(c.Account, code):
 		return FailOver(reason, message)
 	case answer.Status < http.StatusMultipleChoices: // accepted but failed immediately

@@ -240,6 +240,30 @@ func TestAGatewayThatAnswersInTextIsReadByItsRules(t *testing.T) {
 	}
 }
 
+// TestARefusalOfOneMessageSaysNothingAboutTheAccount: a campaign of one laboratory has a text that the carriers filter,
+// or goes to a region that the account does not serve. The refusals must not pause the account for the messages of all
+// others. Wrong credentials concern all messages.
+func TestARefusalOfOneMessageSaysNothingAboutTheAccount(t *testing.T) {
+	t.Parallel()
+	a := serve(t)
+	p := twilio(t, a, nil)
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   bool
+	}{
+		{"region", 400, `{"code":21408}`, true}, {"filtered", 201, `{"sid":"SM1","status":"failed","error_code":30007}`, true},
+		{"credentials", 401, `{"code":20003}`, false},
+	} {
+		a.say(c.status, c.body)
+		_, err := p.Handle(t.Context(), delivery(otp))
+		if f := job.AsFailure(err); provider.Outcome(err) != "elsewhere" || f.OfMessage != c.want {
+			t.Errorf("%s: %+v, want a failure of the message alone: %t", c.name, f, c.want)
+		}
+	}
+}
+
 func TestALostAnswerIsDoubtAndTheRequestIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"GET", "POST"} {

@@ -32,8 +32,9 @@ func twilioCodes() *provider.Codes {
 		Limits: []int{14107, 20429, 21611, 63018}, // rate limits, full queue
 		Message: []int{21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617,
 			21619, 30003, 30004, 30005, 30006}, // number or text rejected; 21610: the recipient sent STOP
-		Account: []int{20003, 20005, 20006, 20404, 21212, 21408, 21603, 21606, 21608, 21612, 21659, 21660, 21703, 21704,
-			30002, 30007, 30034}, // account, sender, or a region or route missing in the account
+		One: []int{21408, 21608, 21612, 30007}, // region or route missing in the account; text filtered by a carrier
+		Account: []int{20003, 20005, 20006, 20404, 21212, 21603, 21606, 21659, 21660, 21703, 21704, 30002,
+			30034}, // account or sender
 	}
 }
 

@@ -15,8 +15,9 @@ func codes() *provider.Codes {
 		Passing: []int{1, 2, 131000, 131016, 131057, 133004},
 		Message: []int{100, 130472, 131008, 131009, 131021, 131026, 131047, 131049, 131050, 131051, 131052, 131053,
 			132000, 132001, 132005, 132007, 132012, 132068, 132069}, // errors of the recipient, text, template and file
-		Account: []int{3, 10, 190, 368, 130497, 131005, 131031, 131037, 131042, 131045, 132015, 132016,
-			133010}, // errors of the token, permission, policy, payment and number; paused templates
+		One: []int{130497, 132015, 132016}, // recipient's country; paused templates
+		Account: []int{3, 10, 190, 368, 131005, 131031, 131037, 131042, 131045,
+			133010}, // errors of the token, permission, policy, payment and number
 	}
 }
 

@@ -160,6 +160,9 @@ func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 		if provider.Outcome(err) != c.want || result.Sent != (c.want == "unknown") || result.HTTPStatus != c.status {
 			t.Errorf("%s: %s %+v (%v), want %s", c.name, provider.Outcome(err), result, err, c.want)
 		}
+		if of := c.name == "template paused"; job.AsFailure(err).OfMessage != of { // such a template of one laboratory pauses no one
+			t.Errorf("%s: a failure of the message alone: %t, want %t", c.name, !of, of)
+		}
 		if strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "Asha") {
 			t.Errorf("%s: the error tells about the patient: %v", c.name, err)
 		}

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"runtime/debug"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
@@ -31,14 +32,14 @@ type account struct {
 }
 
 // judge returns what the result of a send shows about the provider. Errors of the message itself are not failures of
-// the provider. There is no conclusion if the provider was not called, or if the call was stopped by the end of ctx. A
-// sender may also cancel its own call after a limit, which is a failure of the provider.
+// the provider. There is no conclusion if the provider was not called, or if ctx was cancelled. A sender may also cancel
+// its own call after a limit, which is a failure of the provider.
 func judge(ctx context.Context, err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {
 	case err == nil:
 		return circuit.Verdict{Well: true}
-	case f.Postponed, f.OfMessage, ctx.Err() != nil:
+	case f.Postponed, f.OfMessage, errors.Is(ctx.Err(), context.Canceled):
 		return circuit.Verdict{}
 	case f.Reason == provider.RateLimited:
 		return circuit.Verdict{Asked: f.RetryAfter}

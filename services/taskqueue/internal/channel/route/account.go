@@ -32,8 +32,8 @@ type account struct {
 }
 
 // judge returns what the result of a send shows about the provider. Errors of the message itself are not failures of
-// the provider. There is no conclusion if the provider was not called, or if ctx was cancelled. A sender may also cancel
-// its own call after a limit, which is a failure of the provider.
+// the provider. There is no conclusion if the provider was not called, or if ctx was cancelled. A sender may also
+// cancel its own call after a limit, which is a failure of the provider.
 func judge(ctx context.Context, err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {

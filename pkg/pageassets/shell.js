@@ -9,6 +9,18 @@ let pressedAt = null;
 document.addEventListener("keydown", (event) => { pressedAt = event.repeat ? null : event.target; }, true);
 document.addEventListener("keypress", (event) => { if (event.key === "Enter" && event.target !== pressedAt) event.preventDefault(); }, true);
 
+// The second click of a double click acts only on the element that got the first click. Otherwise it confirms the dialog that the first click
+// opened.
+let clickedOn = null;
+document.addEventListener("click", (event) => {
+  const on = event.target.closest("a, button, label, tr") ?? event.target;
+  if (event.detail < 2) clickedOn = on;
+  else if (on !== clickedOn) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+}, true);
+
 const isStaff = (login) => ["lab_user", "support"].includes(login.session_type);
 const isClinical = (login) => isStaff(login) || login.session_type === "doctor";
 // Address and name of each page, and which logins may use it, namely the callers of its requests.

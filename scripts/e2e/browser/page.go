@@ -122,6 +122,28 @@ func (p *Page) HoldEnter() {
 	p.Do(Command(input.DispatchKeyEvent, key))
 }
 
+// Click clicks where the middle of an element is now. It returns a function that makes the second click of a double
+// click, at the same place.
+func (p *Page) Click(element string) (again func()) {
+	p.T.Helper()
+	var x, y float64
+	place := p.Eval(`((r) => [r.x + r.width / 2, r.y + r.height / 2].join(" "))((` + element + `).getBoundingClientRect())`)
+	if _, err := fmt.Sscan(place, &x, &y); err != nil {
+		p.T.Fatalf("place of %s: %s: %v", element, place, err)
+	}
+	click := func(count int64) {
+		p.T.Helper()
+		params := input.DispatchMouseEventParams{X: x, Y: y, Button: input.MouseButtonLeft, ClickCount: count}
+		for _, params.Type = range []input.DispatchMouseEventType{
+			input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased,
+		} {
+			p.Do(Command(input.DispatchMouseEvent, params))
+		}
+	}
+	click(1)
+	return func() { click(2) }
+}
+
 // Fill sets the value of the field with the id and dispatches the event, as typing would.
 func (p *Page) Fill(id, event, value string) {
 	p.T.Helper()

@@ -57,6 +57,24 @@ export async function request(path, body, options = {}) {
   throw Object.assign(new Error(text), { status: response.status, response: result });
 }
 
+// onlyOnce returns a function that sends a POST request like request, with an idempotency key. If the last request got no response and is sent
+// again, it has the same key, so that the server executes it once.
+export function onlyOnce() {
+  let last = {}; // {sent, key} of a request without a response
+  return async (path, body) => {
+    const sent = path + JSON.stringify(body);
+    if (last.sent !== sent) last = { sent, key: crypto.getRandomValues(new Uint32Array(4)).join("-") };
+    try {
+      const result = await request(path, body, { headers: { "Content-Type": "application/json", "Idempotency-Key": last.key } });
+      last = {};
+      return result;
+    } catch (problem) {
+      if (problem.status >= 400 && problem.status < 500) last = {};
+      throw problem;
+    }
+  };
+}
+
 // All times are shown in the 24-hour format and in the time zone that inZone has set, by default the browser's.
 let timeZone;
 export const inZone = (name) => { timeZone = name || undefined; };

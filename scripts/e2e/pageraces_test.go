@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -17,6 +18,30 @@ func TestCalloutPageSavesNothingByADoubleClick(t *testing.T) {
 	p.Click(card)()
 	if got := p.Eval(`document.getElementById("dialog").open && !document.getElementById("attempt").disabled`); got != "true" {
 		t.Error("the double click opened the dialog and saved an attempt")
+	}
+}
+
+// TestCalloutPageRecordsARetryOnce saves an attempt whose response is lost, and saves it again.
+func TestCalloutPageRecordsARetryOnce(t *testing.T) {
+	const bill = 979810
+	p, card := openCard(t, bill)
+	p.Eval(card + ".click()")
+	p.Eval(`(() => {
+		const real = window.fetch;
+		window.fetch = async (to, how) => {
+			const answer = await real(to, how);
+			if (!String(to).endsWith("/critical/callout")) return answer;
+			window.fetch = real;
+			throw new TypeError("the network was lost");
+		};
+	})()`)
+	p.Eval(`document.getElementById("attempt").click()`)
+	p.Await("the loss", `document.getElementById("problem").textContent.startsWith("The server cannot be reached")`)
+	p.Eval(`document.getElementById("attempt").click()`)
+	p.Await("the attempt", `!document.getElementById("dialog").open && document.getElementById("state").textContent.startsWith("The attempt is saved")`)
+	got := call(t, labSession, "GET", fmt.Sprintf("/report/bulk/critical-notification/logs?report_ids=%d", bill+1), "")
+	if n := strings.Count(got.body, "attempted: draft saved"); n != 1 {
+		t.Errorf("%d attempts are recorded, want 1: %s", n, got.body)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Page of one bill and all bills that were split from it. While the user chooses tests for another split, the page shows the
 // amounts that the server calculates for it.
-import { request, element, minute } from "../assets/lab.js";
+import { onlyOnce, request, element, minute } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
 import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
 import { withTotal, workList } from "../assets/worklist.js";
@@ -15,6 +15,7 @@ const filterFrom = 10; // minimum number of tests for which the filter is shown
 let shownBill = ""; // id of the bill that the user chose, as text: it may be above 2^53
 let bills = [];
 let chosen = new Set(); // ids of the tests that go to the new bill
+let post = onlyOnce(); // sends splits and their undoing
 let choice = 0; // number of the latest choice of a bill; responses to earlier ones are ignored
 let calculation = 0; // number of the latest calculation; responses to earlier ones are ignored
 
@@ -144,7 +145,7 @@ async function choose(id, match = { bill_id: id }) {
     if (own === choice) throw wrong;
   }
   if (own !== choice) return; // the user chose another bill meanwhile
-  [shownBill, bills, chosen] = [String(id), response.bills.map(named), new Set()];
+  [shownBill, bills, chosen, post] = [String(id), response.bills.map(named), new Set(), onlyOnce()];
   const shown = new URLSearchParams(location.search);
   const again = shown.has("number") || shown.get("bill") === String(id);
   history[again ? "replaceState" : "pushState"](null, "", `?bill=${id}`);
@@ -200,33 +201,23 @@ function sums(stays, goes) {
     ...[now, stays, goes].map((amounts) => element("td", "number", money.format(amounts[field]))))));
 }
 
-// idempotencyOptions returns request options with a new idempotency key. A repeated request with the same key does not split
-// the bill twice.
-const idempotencyOptions = () => ({ headers: { "Content-Type": "application/json", "Idempotency-Key": crypto.getRandomValues(new Uint32Array(4)).join("-") } });
-let attempt = null; // {order, options} of a split whose response has not arrived; repeated with the same key
-
 async function split() {
   $("do").disabled = true;
-  const wanted = JSON.stringify(order());
-  if (attempt?.order !== wanted) attempt = { order: wanted, options: idempotencyOptions() };
   try {
-    const response = await request(base + shownBill, order(), attempt.options);
-    attempt = null;
+    const response = await post(base + shownBill, order());
     await load();
     say(`Bill ${response.data.new_bill.labBillId} was created: ${money.format(response.data.new_bill.total_amount)}.`);
   } catch (wrong) {
     const texts = wrong.response?.failed_validation?.length ? wrong.response.failed_validation.map((one) => one.label || one.message) : [wrong.message];
-    if (wrong.status === 400 || wrong.status === 409) { // the bill was changed meanwhile
-      attempt = null;
-      await load().catch(() => {});
-    } else $("do").disabled = false;
+    if (wrong.status === 400 || wrong.status === 409) await load().catch(() => {}); // the bill was changed meanwhile
+    else $("do").disabled = false;
     problem(...texts);
   }
 }
 
 async function merge(bill) {
   if (!confirm(`Put the tests of bill ${bill.labBillId} back? The bill is cancelled and stays empty.`)) return;
-  await request(`${base}${bill.id}/merge`, {});
+  await post(`${base}${bill.id}/merge`, {});
   if (bill.id === shownBill) shownBill = bill.parent_bill_id;
   await load();
   say(`The split that made bill ${bill.labBillId} is undone.`);

@@ -1,6 +1,6 @@
 // The dialog of a result: its values, who is calling, the history, and the form that records a call or an attempt. Data of the
 // laboratory is always inserted as text, never as markup.
-import { request, element, link, minute, moment } from "../assets/lab.js";
+import { onlyOnce, request, element, link, minute, moment } from "../assets/lab.js";
 import * as draft from "./draft.js";
 import * as claim from "./claim.js";
 import { patientOf, valueText } from "./result.js";
@@ -8,6 +8,7 @@ import { patientOf, valueText } from "./result.js";
 const $ = (id) => document.getElementById(id);
 let chosen = null; // the result that the dialog shows
 let saving = false;
+let post; // sends the form; a retry in the same dialog is not recorded twice
 let board; // the board's functions, see connect
 
 // connect starts the dialog. board has now() in milliseconds of the server's clock, find(report), which returns a waiting result
@@ -62,6 +63,7 @@ async function changeClaim() {
 export async function open(item) {
   if (isOpen() || saving) return;
   showValues(item);
+  post = onlyOnce();
   $("dialog-title").textContent = item.wrong ? `${item.test_name}: was called, now corrected` : item.test_name;
   $("attempt").hidden = Boolean(item.wrong); // a corrected result needs no callout, so there is no attempt to save
   $("problem").textContent = "";
@@ -162,7 +164,7 @@ async function save(isDraft) {
   busy(true);
   let response;
   try {
-    response = await request(`/report/${item.bill_id}/critical/callout`, body);
+    response = await post(`/report/${item.bill_id}/critical/callout`, body);
   } catch (failed) {
     await failedToSave(failed);
   }

@@ -5,7 +5,68 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
+
+// scripted executes a script before those of each page that is visited next.
+func (p page) scripted(source string) {
+	p.T.Helper()
+	p.Do(browser.Command(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: source}))
+}
+
+// slowSearch makes searches wait for go() while hold is true. The patients that it finds have the typed text as name,
+// and its length as id.
+const slowSearch = `
+	const real = window.fetch;
+	window.hold = false;
+	window.fetch = async (to, how) => {
+		if (!String(to).startsWith("/api/v1/users/")) return real(to, how);
+		if (!String(to).endsWith("/search")) return Response.json({ user: { full_name: "Patient " + String(to).split("/").at(-1), lab_bill_ids: [], order_numbers: [], sample_ids: [] } });
+		const { query } = JSON.parse(how.body);
+		if (window.hold) {
+			await new Promise((go, fail) => {
+				window.go = go;
+				how.signal.addEventListener("abort", () => fail(new DOMException("", "AbortError")));
+			});
+		}
+		return Response.json({ total: 1, results: [{ user_id: query.length, full_name: query, contact: "", lab_patient_id: "", matched_fields: ["full_name"] }] });
+	};`
+
+// TestSearchPageOpensNoPatientOfAnEarlierSearch types and presses Enter before the search has a result, as a barcode
+// scanner does. The patient of the search before must not be opened.
+func TestSearchPageOpensNoPatientOfAnEarlierSearch(t *testing.T) {
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.scripted(slowSearch)
+	p.visit("/search/", `document.querySelector(".person") !== null`)
+	lists := func(what string, user int) {
+		t.Helper()
+		p.Await(what, fmt.Sprintf(`document.querySelector("#results li")?.dataset.user === "%d" && document.getElementById("detail").hidden`, user))
+	}
+	p.Fill("box", "input", "asha")
+	lists("the first patient", 4)
+	p.Eval(`(window.hold = true, window.go = null, document.getElementById("box").focus())`)
+	p.Fill("box", "input", "leelab")
+	p.Await("the second search", `window.go !== null`)
+	p.Press(kb.Enter)
+	p.Eval(`(window.hold = false, go())`)
+	lists("the second patient, not opened", 6)
+	p.HoldEnter()
+	p.Await("the second patient, opened", `document.getElementById("detail").textContent.endsWith("Patient 6") && location.search === "?user=6"`)
+	p.Eval(`history.back()`)
+	lists("the search again, after one Back", 6)
+
+	p.Eval(`(window.hold = true, window.go = null, history.forward())`)
+	p.Await("the search of the entry", `window.go !== null`)
+	p.Fill("box", "input", "asha")
+	p.Await("the next search", `document.getElementById("box").value === "asha" && history.state.query === "asha"`)
+	p.Eval(`(window.hold = false, go())`)
+	lists("the patient that was typed, and no other", 4)
+}
 
 // TestCalloutPageSavesNothingByADoubleClick double-clicks a card that covers the place of the dialog's button for
 // attempts.

@@ -11,6 +11,7 @@ let hits = [];
 let chosen = -1;
 let timer = 0;
 let pending = null; // AbortController of the request in progress
+let answered = ""; // the text that the hits are of
 let duplicates = false; // whether to search for duplicates of a patient about to be registered, instead of for a patient
 
 const fieldNames = {
@@ -117,21 +118,22 @@ function failed(problem) {
   else say("The server cannot be reached. Check the network. The search is repeated when you type or the network is back.", true);
 }
 
+// search searches for the text in the box. It returns false if a later search or an opened patient replaced this search.
 async function search() {
   const typed = $("box").value.trim();
   pending?.abort();
   if (typed === "") {
-    hits = [];
+    [hits, answered, pending] = [[], "", null];
     show("");
     say("Type a name, a telephone number, or the number of a bill, an order, a sample or a report.");
-    return;
+    return true;
   }
   const mine = pending = new AbortController();
   say("Searching…");
   try {
     const response = await request("/api/v1/users/search", { query: typed, size: pageSize, search_key: duplicates ? "duplicate" : "all" }, { signal: mine.signal });
-    if (mine !== pending) return;
-    hits = response.results ?? [];
+    if (mine !== pending) return false;
+    [hits, answered] = [response.results ?? [], typed];
     show(typed);
     const many = response.total_relation === "gte" ? `more than ${response.total}` : String(response.total);
     const left = response.total > hits.length ? ` The best ${hits.length} are shown. Type more to narrow the search.` : "";
@@ -140,8 +142,10 @@ async function search() {
     const notFound = duplicates ? "No patient has this birth date or telephone number and a similar name." : "No patient found. Try part of the name, or the telephone number.";
     say((hits.length ? found + left : notFound) + partly, response.degraded);
   } catch (problem) {
-    if (mine === pending) failed(problem);
+    if (mine !== pending) return false;
+    failed(problem);
   }
+  return true;
 }
 
 // A search is stored in the state of the history entry, not in the address, because servers log addresses.
@@ -149,6 +153,7 @@ const remember = (user) => ({ query: $("box").value, duplicates, user });
 
 // searchTyped searches for what the user typed, and remembers it for a reload and for Back.
 function searchTyped() {
+  clearTimeout(timer);
   history.replaceState(remember(), "", location.pathname);
   return search();
 }
@@ -161,9 +166,10 @@ async function open() {
 
 // restore shows the search and the patient of an entry of the history.
 async function restore(entry) {
+  clearTimeout(timer);
   $("box").value = entry?.query ?? "";
   duplicates = Boolean(entry?.duplicates);
-  await search();
+  if (!await search()) return; // the user did something else meanwhile
   const user = entry?.user ?? Number(new URLSearchParams(location.search).get("user"));
   if (user > 0) await openPatient(user);
 }
@@ -195,7 +201,6 @@ $("box").addEventListener("input", () => {
 });
 
 $("already").addEventListener("click", () => {
-  clearTimeout(timer);
   duplicates = true;
   $("box").focus();
   searchTyped();
@@ -209,7 +214,9 @@ $("box").addEventListener("keydown", (event) => {
     choose((chosen + move + hits.length) % hits.length);
   } else if (event.key === "Enter") {
     event.preventDefault();
-    open();
+    if (event.repeat) return;
+    if ($("box").value.trim() === answered) open();
+    else searchTyped(); // the hits are of another text
   } else if (event.key === "Escape") {
     event.preventDefault();
     if (!$("detail").hidden) {
@@ -218,7 +225,6 @@ $("box").addEventListener("keydown", (event) => {
     }
     $("box").value = "";
     duplicates = false;
-    clearTimeout(timer);
     searchTyped();
   }
 });

@@ -7,10 +7,41 @@ import (
 	"testing"
 
 	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
+
+// gates lets a test decide the order of responses. shut(end) holds the next responses for addresses with this end, whose
+// list is waiting; after leave(end), later ones are not held; pass(end) releases the held ones and sets passed once
+// the page has had time for them.
+const gates = `(() => {
+	const real = window.fetch, shut = new Map(), held = new Map();
+	window.waiting = [];
+	window.shut = (end) => { shut.set(end, Promise.withResolvers()); held.set(end, shut.get(end)); };
+	window.leave = (end) => shut.delete(end);
+	window.pass = (end) => { shut.delete(end); held.get(end).resolve(); setTimeout(() => { window.passed = end; }, 300); };
+	window.fetch = async (to, how) => {
+		const [end, gate] = [...shut].find(([end]) => String(to).endsWith(end)) ?? [];
+		const answer = await real(to, how);
+		if (gate) await Promise.all([gate.promise, window.waiting.push(end)]);
+		return answer;
+	};
+})()`
+
+func (p page) shut(end string) { p.T.Helper(); p.Eval(fmt.Sprintf(`shut(%q)`, end)) }
+
+func (p page) holds(end string) {
+	p.T.Helper()
+	p.Await("the response of "+end, fmt.Sprintf(`waiting.includes(%q)`, end))
+}
+
+func (p page) pass(end string) {
+	p.T.Helper()
+	p.Eval(fmt.Sprintf(`pass(%q)`, end))
+	p.Await("time after the response of "+end, fmt.Sprintf(`window.passed === %q`, end))
+}
 
 // scripted executes a script before those of each page that is visited next.
 func (p page) scripted(source string) {
@@ -117,4 +148,24 @@ func openCard(t *testing.T, bill int) (p page, card string) {
 	p.board(labSession)
 	p.Await("the result", card+" !== null")
 	return p, card
+}
+
+// TestTaskqueueTheAdminPageAppliesWhatItPreviewed changes the form during a preview. What was counted for the previous
+// form must not be offered.
+func TestTaskqueueTheAdminPageAppliesWhatItPreviewed(t *testing.T) {
+	ids := scheduledMessages(t, labSession, 2)
+	defer call(t, labSession, "POST", "/cancelJob/", fmt.Sprintf(`{"job_id":[%q,%q]}`, ids[0], ids[1]))
+	p := queuePage(t)
+	p.Fill("action", "change", "cancel")
+	p.Fill("bulk-channel", "input", "whatsapp")
+	p.Eval(gates)
+	p.shut("api/preview")
+	p.Do(chromedp.Click(chromedp.CSS("#preview")))
+	p.holds("api/preview")
+	p.Fill("bulk-lab", "input", "13")
+	p.pass("api/preview")
+	p.Await("the end of the preview", `document.getElementById("stop").hidden`)
+	if got := p.Eval(`document.getElementById("apply").disabled + document.getElementById("bulk-count").textContent`); got != "trueThe form was changed meanwhile. Preview again." {
+		t.Errorf("after the change, disabled and text: %s; the button says %s", got, p.Eval(`document.getElementById("apply").textContent`))
+	}
 }

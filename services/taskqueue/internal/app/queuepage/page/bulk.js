@@ -6,7 +6,7 @@ const done = {
 };
 const verbs = { sent: "End as sent", not_sent: "End as not sent" }; // labels of the other actions are their names
 const plural = (n) => n.toLocaleString() + (n === 1 ? " job" : " jobs");
-let order, matched = 0, stopped = false, running = false;
+let order, matched = 0, stopped = false, running = false, changed = false; // changed: the form is not the one that was previewed
 
 function offer() {
   const fitting = fits[byId("action").value].map((s) => new Option(s));
@@ -22,7 +22,7 @@ async function preview() {
   };
   let cursor = "", created = 0, looked = 0;
   matched = 0;
-  stopped = false;
+  stopped = changed = false;
   order = undefined;
   byId("apply").disabled = true;
   byId("bulk-first").replaceChildren();
@@ -42,9 +42,13 @@ async function preview() {
       const going = stopped ? "; stopped before the end" : "; counting…", all = matched > 10 ? "; the first ten:" : "";
       byId("bulk-count").textContent = plural(matched) + " of " + looked.toLocaleString() + " checked" +
         (cursor ? going : all);
-    } while (cursor && !stopped);
+    } while (cursor && !stopped && !changed);
   } finally {
     byId("stop").hidden = true;
+  }
+  if (changed) {
+    byId("bulk-count").textContent = "The form was changed meanwhile. Preview again.";
+    return;
   }
   delete asked.older_than_minutes;
   order = { ...asked, created_before_ms: created };
@@ -86,7 +90,7 @@ export function start(again) {
   });
   offer();
   byId("action").addEventListener("change", offer);
-  byId("bulk").addEventListener("input", () => { order = undefined; byId("apply").disabled = true; });
+  byId("bulk").addEventListener("input", () => { order = undefined; changed = true; byId("apply").disabled = true; });
   byId("bulk").addEventListener("submit", (event) => { event.preventDefault(); once(preview); });
   byId("apply").addEventListener("click", () => once(apply));
   byId("stop").addEventListener("click", () => { stopped = true; });

@@ -43,6 +43,55 @@ func (p page) pass(end string) {
 	p.Await("time after the response of "+end, fmt.Sprintf(`window.passed === %q`, end))
 }
 
+// TestBillPageShowsTheBillThatWasChosenLast splits a bill and chooses another one before the response arrives. The page
+// must show the other bill only, with no amounts of the first one.
+func TestBillPageShowsTheBillThatWasChosenLast(t *testing.T) {
+	const first, second = 91086, 91087
+	seedBill(t, first)
+	seedBill(t, second)
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.visit(fmt.Sprintf("/bill/?bill=%d", first), `document.querySelectorAll("#family article").length === 1`)
+	p.Eval(gates)
+	split, family, other := fmt.Sprintf("split/%d", first), fmt.Sprintf("%d/family", first), fmt.Sprintf("%d/family", second)
+	choose := func() {
+		t.Helper()
+		p.Fill("bill", "input", fmt.Sprint(second))
+		p.Eval(`document.getElementById("choose").requestSubmit()`)
+		p.holds(other)
+	}
+	shown := func() {
+		t.Helper()
+		if got := p.Eval(`[...document.querySelectorAll("#family article")].map((one) => one.dataset.bill).join() + document.getElementById("sums").hidden + document.getElementById("do").disabled`); got != fmt.Sprintf("%dtruetrue", second) {
+			t.Errorf("bills, no amounts, no split: %s, want those of bill %d", got, second)
+		}
+	}
+	p.shut(other)
+	choose()
+	p.shut(split)
+	p.Eval(`document.querySelector("#family input").click()`) // while the other bill is loading
+	p.holds(split)
+	p.pass(other)
+	p.pass(split)
+	shown()
+
+	p.visit(fmt.Sprintf("/bill/?bill=%d", first), `document.querySelectorAll("#family article").length === 1`)
+	p.Eval(gates)
+	p.Eval(`document.querySelector("#family input").click()`)
+	p.Await("what it would mean", `!document.getElementById("do").disabled`)
+	p.shut(split)
+	p.Eval(`document.getElementById("do").click()`)
+	p.holds(split)
+	p.shut(other)
+	choose()
+	p.shut(family)
+	p.pass(split)
+	p.holds(family)
+	p.pass(other)
+	p.pass(family)
+	shown()
+}
+
 // scripted executes a script before those of each page that is visited next.
 func (p page) scripted(source string) {
 	p.T.Helper()

@@ -116,6 +116,7 @@ function show() {
 }
 
 function askForTests() {
+  calculation++;
   $("sum").textContent = "No test is chosen.";
   $("sums").hidden = true;
   $("do").disabled = true;
@@ -127,9 +128,9 @@ const textOf = (thing, field) => thing[`${field}_text`] ?? (thing[field] === nul
 const named = (bill) => ({ ...bill, id: textOf(bill, "id"), parent_bill_id: textOf(bill, "parent_bill_id") });
 
 async function load() {
-  const own = choice;
-  const response = await request(`${base}${shownBill}/family`);
-  if (own !== choice) return; // the user chose another bill meanwhile
+  const own = choice, bill = shownBill;
+  const response = await request(`${base}${bill}/family`);
+  if (own !== choice || bill !== shownBill) return; // the user chose another bill meanwhile
   bills = response.bills.map(named);
   chosen = new Set();
   show();
@@ -137,7 +138,6 @@ async function load() {
 
 async function choose(id, match = { bill_id: id }) {
   const own = ++choice;
-  calculation++;
   let response;
   try {
     response = await request(`${base}${id}/family`);
@@ -203,12 +203,14 @@ function sums(stays, goes) {
 
 async function split() {
   $("do").disabled = true;
+  const { id, labBillId } = bills.find((bill) => bill.id === shownBill);
   try {
-    const response = await post(base + shownBill, order());
-    await load();
-    say(`Bill ${response.data.new_bill.labBillId} was created: ${money.format(response.data.new_bill.total_amount)}.`);
+    const { data } = await post(base + id, order());
+    say(`Bill ${labBillId} was split. Bill ${data.new_bill.labBillId} was created: ${money.format(data.new_bill.total_amount)}.`);
+    await load().catch((wrong) => problem(wrong.message));
   } catch (wrong) {
     const texts = wrong.response?.failed_validation?.length ? wrong.response.failed_validation.map((one) => one.label || one.message) : [wrong.message];
+    if (id !== shownBill) return say(`Bill ${labBillId} was not split. ${texts.join(" ")}`, true); // the user chose another bill meanwhile
     if (wrong.status === 400 || wrong.status === 409) await load().catch(() => {}); // the bill was changed meanwhile
     else $("do").disabled = false;
     problem(...texts);

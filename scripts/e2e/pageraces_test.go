@@ -199,6 +199,33 @@ func openCard(t *testing.T, bill int) (p page, card string) {
 	return p, card
 }
 
+// TestCounterKeysPageDeletesTheKeysThatItAskedAbout chooses another test, and clicks the button for the defaults while
+// that test is loading. The keys of the test in the question are deleted, not those of the other test.
+func TestCounterKeysPageDeletesTheKeysThatItAskedAbout(t *testing.T) {
+	const test, other = 77034, 77035
+	p := keysPage(t, test)
+	seedTest(t, other)
+	call(t, labSession, "POST", fmt.Sprint(mappingsPath, other), `{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":1,"report_format_order":1}]}`)
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"AllTests":[{"id":%d,"labId_id":12,"testName":"Another differential"}]}}`, other))
+	p.Fill("name", "input", "Another differential")
+	p.Eval(`document.getElementById("find").requestSubmit()`)
+	p.Await("the other test", `document.getElementById("tests").textContent.startsWith("Another differential")`)
+	p.Eval(gates)
+	p.shut(fmt.Sprintf("/%d/parameters", other))
+	p.Eval(`document.querySelector("#tests button").click()`)
+	p.holds(fmt.Sprintf("/%d/parameters", other))
+	p.Eval(`document.getElementById("reset").click()`)
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.pass(fmt.Sprintf("/%d/parameters", other))
+	p.Eval(`document.getElementById("yes").click()`)
+	p.Await("the defaults", `document.getElementById("told").textContent.includes("counts with the defaults again")`)
+	for id, want := range map[int]string{test: `"mappings":[]`, other: `"scope":"lab"`} {
+		if got := call(t, labSession, "GET", fmt.Sprint(mappingsPath, id), "").body; !strings.Contains(got, want) {
+			t.Errorf("test %d: %s, want %s", id, got, want)
+		}
+	}
+}
+
 // TestTaskqueueTheAdminPageAppliesWhatItPreviewed changes the form during a preview. What was counted for the previous
 // form must not be offered.
 func TestTaskqueueTheAdminPageAppliesWhatItPreviewed(t *testing.T) {

@@ -166,17 +166,18 @@ async function save() {
   }
 }
 
-// isMoved reports whether the stored key of a row now belongs to another parameter.
-async function isMoved(row) {
-  const { mappings } = await request(String(test.id));
+// isMoved reports whether the stored key of a test's row now belongs to another parameter.
+async function isMoved(id, row) {
+  const { mappings } = await request(String(id));
   const now = mappings.find((m) => m.key.toLowerCase() === row.saved.key.toLowerCase());
   return now !== undefined && (now.report_format_index !== row.index || now.report_format_order !== row.order);
 }
 
 // drop removes the stored key of a row. The service removes keys regardless of their parameter.
 async function drop(row) {
-  if (await isMoved(row)) return tell(`Someone moved the key ${row.saved.key} to another parameter meanwhile, so it was not removed. Load the page again to see the keys.`, "warn");
-  await request(`${test.id}?lab_id=${test.lab}&key=${encodeURIComponent(row.saved.key)}`, undefined, { method: "DELETE" });
+  const { id, lab } = test; // the user may choose another test meanwhile
+  if (await isMoved(id, row)) return tell(`Someone moved the key ${row.saved.key} to another parameter meanwhile, so it was not removed. Load the page again to see the keys.`, "warn");
+  await request(`${id}?lab_id=${lab}&key=${encodeURIComponent(row.saved.key)}`, undefined, { method: "DELETE" });
   tell(`The key ${row.saved.key} counts nothing any more.`);
   Object.assign(row, { key: "", cell: 0, saved: null, note: "" });
   draw(row);
@@ -190,9 +191,10 @@ async function copy() {
 }
 
 async function reset() {
+  const { id, lab } = test; // the test that the question concerns; the user may have chosen another one, which is still loading
   if (!await ask(`Delete your laboratory's keys of ${$("title").textContent}? Everyone in the laboratory counts with the defaults again.`, "Delete the keys", "Keep the keys")) return;
-  await request(`${test.id}?lab_id=${test.lab}&confirm=reset`, undefined, { method: "DELETE" });
-  await choose(test.id);
+  await request(`${id}?lab_id=${lab}&confirm=reset`, undefined, { method: "DELETE" });
+  await choose(id);
   tell("Your laboratory counts with the defaults again.");
 }
 

@@ -59,12 +59,12 @@ export function identity(visitor, login) {
   return who.some(Boolean) ? JSON.stringify(who) : "";
 }
 
-// sameLogin reports whether the page still belongs to the current login: true, false, or null if the login cannot be requested. A page that
-// was loaded with an unknown login belongs to every unknown login.
+// sameLogin reports whether the page still belongs to the current login: true, false, or null if the login cannot be requested. An ended
+// login is another one. A page that was loaded with an unknown login belongs to every unknown login.
 export async function sameLogin(signal) {
   const loaded = identity(await currentVisitor(), await currentLogin());
   let unknown = false;
-  const failed = () => { unknown = true; return {}; };
+  const failed = (problem) => { unknown ||= problem.status !== 401; return {}; };
   const visitor = await request("/sign-in/person", undefined, { signal }).catch(failed);
   const login = await loginOf(visitor, signal).catch(failed);
   return identity(visitor, login) === loaded || (unknown ? null : false);
@@ -135,8 +135,13 @@ export async function header() {
   if (login.session_type) nav.append(commandBox((path) => mayUse(login, path)));
   nav.append(who(visitor, login));
   settingsLink(login).catch(() => {}); // no link if the request fails
+  for (const event of ["focus", "visibilitychange"]) addEventListener(event, () => document.hidden || recheck());
   return { ...visitor, id: visitor.id || login.lab_user_id };
 }
+
+// recheck loads the page again if its login has changed, for example in another tab: data on the screen belongs to the previous login, and what
+// the user does would be recorded for the present one.
+const recheck = async () => { if (await sameLogin() === false) await reloaded(); };
 
 // who returns an element with the names of the user and the laboratory.
 function who(visitor, login) {

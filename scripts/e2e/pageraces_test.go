@@ -245,3 +245,24 @@ func TestTaskqueueTheAdminPageAppliesWhatItPreviewed(t *testing.T) {
 		t.Errorf("after the change, disabled and text: %s; the button says %s", got, p.Eval(`document.getElementById("apply").textContent`))
 	}
 }
+
+// TestPagesAreLoadedAgainForTheLoginOfAnotherTab changes the login while a bill is open, as another tab does. When the
+// user returns, the page must belong to the present login, or show nothing.
+func TestPagesAreLoadedAgainForTheLoginOfAnotherTab(t *testing.T) {
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.scripted(`
+		const real = window.fetch; // as on a platform with search and without the demo sign-in
+		window.fetch = (to, how) => to === "/sign-in/person" ? Promise.resolve(Response.json({ has_search: true })) : to !== "/api/v1/login" ? real(to, how)
+			: Promise.resolve(sessionStorage.login ? Response.json({ session_type: "lab_user", name: sessionStorage.login, permissions: [] }) : new Response("{}", { status: 401 }));
+		if (sessionStorage.login === undefined) sessionStorage.login = "Asha";`)
+	p.visit("/bill/?bill=9011", `document.querySelectorAll("#family article").length > 0 && document.querySelector(".person").textContent === "Asha"`)
+	comeBack := func(login, what, expression string) {
+		t.Helper()
+		p.Eval(fmt.Sprintf(`(window.kept = true, sessionStorage.login = %q, window.dispatchEvent(new Event("focus")))`, login))
+		p.Await(what, `window.kept === undefined && `+expression)
+	}
+	comeBack("Sunita", "the page of the next login", `document.querySelectorAll("#family article").length > 0 && document.querySelector(".person").textContent === "Sunita"`)
+	p.login("e2e-ended-login")
+	comeBack("", "no bill", stateText+`.startsWith("You are not logged in") && document.querySelectorAll("#family article").length === 0`)
+}

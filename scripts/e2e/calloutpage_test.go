@@ -145,17 +145,21 @@ func (p page) keepsWhatWasTyped(card string) {
 		p.Eval(card + ".click()")
 		p.Await("the dialog", `document.getElementById("dialog").open`)
 	}
+	const toldAt = `document.getElementById("told-at")`
+	earlier := p.Eval(`((at) => at.defaultValue.replace(/^\d+/, (hours) => String((Number(hours) + 23) % 24).padStart(2, "0")))(` + toldAt + `)`)
+	p.Fill("told-at", "input", earlier)
 	p.Fill("comment", "input", "ward 7, ask again")
 	p.Do(chromedp.KeyEvent(kb.Escape))
 	p.Await("the board", `!document.getElementById("dialog").open`)
 	p.Eval(card + ".click()")
-	p.Await("what was typed, after Escape", comment+` === "ward 7, ask again"`)
+	p.Await("what was typed, after Escape", comment+` === "ward 7, ask again" && `+toldAt+fmt.Sprintf(`.value === %q`, earlier))
 	reopen("demo-admin")
 	if got := p.Eval(comment + `+ "."`); got != "." {
 		p.T.Errorf("another login sees %q", got)
 	}
 	reopen(labSession)
-	p.Await("what was typed, after a reload", comment+` === "ward 7, ask again"`)
+	p.Await("what was typed, after a reload", comment+` === "ward 7, ask again" && `+toldAt+fmt.Sprintf(`.value === %q`, earlier))
+	p.Fill("told-at", "input", p.Eval(toldAt+".defaultValue"))
 }
 
 // TestCalloutPageInABrowser uses the board as a person: a result appears, an attempt is recorded, the result is called

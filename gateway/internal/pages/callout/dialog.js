@@ -71,7 +71,9 @@ export async function open(item) {
   $("person").value = item.notified_persons?.[0] ?? item.referral_name;
   $("told-at").value = $("told-at").defaultValue = minute(new Date(board.now()));
   delete $("form").dataset.warned;
-  if (draft.restore(item.lab_report_id, $("form"))) $("problem").textContent = "This is what you typed before. It is not saved yet.";
+  const kept = draft.restore(item.lab_report_id, $("form"));
+  if (kept) $("problem").textContent = "This is what you typed before. It is not saved yet.";
+  if (board.now() - Date.parse(kept?.toldAt) < dayMinutes * 60000) $("told-at").value = minute(new Date(kept.toldAt));
   $("history").replaceChildren(element("li", "dim", "Loading…"));
   $("bill").hidden = true;
   $("dialog").showModal();
@@ -205,7 +207,7 @@ $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   save(false);
 });
-$("form").addEventListener("input", () => draft.keep(chosen.lab_report_id, $("form")));
+$("form").addEventListener("input", () => draft.keep(chosen.lab_report_id, $("form"), timeTyped() && toldAt()));
 $("attempt").addEventListener("click", () => save(true));
 $("claim-button").addEventListener("click", changeClaim);
 $("close").addEventListener("click", close);

@@ -9,9 +9,9 @@ export const ofLogin = (who) => { owner = who; };
 
 const keyOf = (report) => `callout-draft:${owner}:${report}`;
 
-// keep stores the fields of the form for a report.
-export function keep(report, form) {
-  const text = JSON.stringify(Object.fromEntries(fields.map((name) => [name, form.elements[name].value])));
+// keep stores the fields of the form for a report, and the time of the call unless it is undefined.
+export function keep(report, form, toldAt) {
+  const text = JSON.stringify({ ...Object.fromEntries(fields.map((name) => [name, form.elements[name].value])), toldAt });
   if (!owner) memory.set(report, text);
   else {
     try {
@@ -22,12 +22,11 @@ export function keep(report, form) {
   }
 }
 
-// restore fills the form with the stored draft and returns whether there was one.
+// restore fills the form with the stored draft and returns it, or null if there is none.
 export function restore(report, form) {
-  const text = memory.get(report) || stored(report);
-  if (!text) return false;
-  for (const [name, value] of Object.entries(JSON.parse(text))) form.elements[name].value = value;
-  return true;
+  const draft = JSON.parse(memory.get(report) || stored(report) || null);
+  if (draft) for (const name of fields) form.elements[name].value = draft[name];
+  return draft;
 }
 
 export function forget(report) {

@@ -226,6 +226,19 @@ func TestCounterKeysPageDeletesTheKeysThatItAskedAbout(t *testing.T) {
 	}
 }
 
+// TestNotificationsPageTellsOfUnreadOnesThatAreNotListed has 200 read notifications and five older, unread ones.
+func TestNotificationsPageTellsOfUnreadOnesThatAreNotListed(t *testing.T) {
+	p := played(t, "/notifications/", `const streamed = window.fetch;
+		window.fetch = (to, how) => !String(to).includes("/notifications/all") ? streamed(to, how) : Promise.resolve(Response.json({ unread_count: 5,
+			data: Array.from({ length: 200 }, (_, i) => ({ id: 1000 - i, read_on: 1, created_at: 1, message: { title: "Read", body: "" } })) }));`)
+	p.Await("the list", `document.querySelectorAll("#list li").length === 200`)
+	p.Eval(`document.getElementById("only").click()`)
+	p.Await("what is not listed", `document.getElementById("older")?.textContent.startsWith("5 unread and older") && !document.getElementById("older").hidden`)
+	if got := p.Eval(`document.getElementById("list").textContent`); got != "The newest 200 are read." {
+		t.Errorf("the list says %q", got)
+	}
+}
+
 // TestTaskqueueTheAdminPageAppliesWhatItPreviewed changes the form during a preview. What was counted for the previous
 // form must not be offered.
 func TestTaskqueueTheAdminPageAppliesWhatItPreviewed(t *testing.T) {

@@ -6,6 +6,8 @@ const base = "/api-v3/notifications/";
 const maxItems = 200; // maximum number of notifications on the page
 const $ = (id) => document.getElementById(id);
 let items = []; // the newest first
+let listed = []; // those on the page
+let unread = 0; // number of all unread notifications
 let person = {};
 let login = {};
 const critical = "2"; // notification type of critical results
@@ -40,12 +42,23 @@ function target({ bill_id: bill, notification_type_id: type } = {}) {
 }
 
 function show() {
-  const shown = items.filter((item) => !$("only").checked || !item.read_on).slice(0, maxItems);
-  const empty = element("li", "empty", $("only").checked && items.length ? "Everything is read." : "Nothing has come yet. What comes appears here by itself.");
-  $("list").replaceChildren(...(shown.length ? shown.map(line) : [empty]));
+  listed = items.filter((item) => !$("only").checked || !item.read_on).slice(0, maxItems);
+  const allRead = items.length < maxItems ? "Everything is read." : `The newest ${items.length} are read.`;
+  const empty = element("li", "empty", $("only").checked && items.length ? allRead : "Nothing has come yet. What comes appears here by itself.");
+  $("list").replaceChildren(...(listed.length ? listed.map(line) : [empty]));
+  showOlder();
 }
 
-function count(unread) {
+// showOlder states how many unread notifications are not listed, because they are older than the loaded ones.
+function showOlder() {
+  const older = items.length < maxItems ? 0 : unread - listed.filter((item) => !item.read_on).length;
+  $("older").hidden = older <= 0;
+  $("older").textContent = `${older} unread and older: only the newest ${maxItems} notifications are listed.`;
+}
+
+function count(number) {
+  unread = number;
+  showOlder();
   $("unread").textContent = unread ? String(unread) : "";
   document.title = unread ? `(${unread}) Notifications` : "Notifications";
 }

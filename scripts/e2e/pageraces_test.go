@@ -239,6 +239,28 @@ func TestNotificationsPageTellsOfUnreadOnesThatAreNotListed(t *testing.T) {
 	}
 }
 
+// TestCellCounterPageAsksAgainForANumberOfTwoReports scans the number of an order with two smears twice. After the
+// first smear, the number must not mean its report again without a question.
+func TestCellCounterPageAsksAgainForANumberOfTwoReports(t *testing.T) {
+	p, report := counterPage(t, 77027)
+	p.scripted(fmt.Sprintf(`
+		const real = window.fetch;
+		window.fetch = async (to, how) => {
+			if (to === "/sign-in/person") return Response.json({ ...(await (await real(to, how)).json()), has_search: true });
+			if (!String(to).startsWith("/api/v1/lookup?number=")) return real(to, how);
+			const reports = ["A", "B"].map((sample_id, i) => ({ lab_report_id: %d + i, test_id: 77027, cell_counter: true, test_name: "Smear", sample_id }));
+			return Response.json({ matches: [{ kind: "order", number: "E2E-77027", patient: { user_id: 1, full_name: "Leela" }, reports }] });
+		};`, report))
+	p.visit("/cell-counter/", `document.querySelector(".person") !== null && !document.getElementById("waiting").hidden`)
+	for range 2 {
+		p.Fill("report", "input", "E2E-77027")
+		p.Eval(`document.getElementById("setup").requestSubmit()`)
+		p.Await("which of the two", `document.querySelectorAll("#choices button").length === 3`)
+		p.Eval(`document.querySelector("#choices button").click()`)
+		p.says("Ready: 5 keys")
+	}
+}
+
 // TestTaskqueueTheAdminPageAppliesWhatItPreviewed changes the form during a preview. What was counted for the previous
 // form must not be offered.
 func TestTaskqueueTheAdminPageAppliesWhatItPreviewed(t *testing.T) {

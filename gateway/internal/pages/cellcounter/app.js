@@ -18,7 +18,7 @@ let counter = null;
 // {test, report, observer, typed, login, sample} of the count: report is 0 until the user enters one, typed is the text that named it, login
 // is the counting user, sample the report's sample when the keys were loaded, undefined until it is known.
 let subject = null;
-let resolved = { typed: "", report: 0 }; // the report of the last typed number, so that each number is looked up once
+let resolved = { typed: "", report: 0 }; // the report of the typed number, so that it is looked up once
 let testTyped = false; // whether the user, not the report, chose the test in the field
 let loads = 0; // number of the latest load; responses to earlier ones are ignored
 let cells = new Map(); // cell types by id
@@ -454,7 +454,10 @@ async function compare() {
 }
 
 $("setup").addEventListener("submit", load);
-$("report").addEventListener("input", endQuestion);
+$("report").addEventListener("input", () => {
+  endQuestion();
+  resolved = { typed: "", report: 0 }; // a number that is typed or scanned again may mean another report
+});
 $("test").addEventListener("input", () => { testTyped = $("test").value.trim() !== ""; });
 $("observer").addEventListener("change", observe);
 $("undo").addEventListener("click", undo);

@@ -41,7 +41,9 @@ export async function chooseOne(typed, place, what, entries) {
     place.replaceChildren(element("p", "dim", `This platform has no search: ${typed} is read as an id and not as a number on paper.`));
     return { key: Number(typed), match: null };
   }
-  const { matches, limit_reached: more, incomplete } = await lookUp(typed);
+  const { matches, limit_reached: more, incomplete } = await lookUp(typed).catch((problem) => {
+    throw mine === asked ? problem : abandoned();
+  });
   if (mine !== asked) throw abandoned();
   const found = new Map();
   for (const match of matches) for (const entry of entries(match)) found.has(entry.key) || found.set(entry.key, { ...entry, match });

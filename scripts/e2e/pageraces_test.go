@@ -92,6 +92,38 @@ func TestBillPageShowsTheBillThatWasChosenLast(t *testing.T) {
 	shown()
 }
 
+// TestBillPageIgnoresTheErrorOfAnEarlierNumber looks up a number, then another one. The error of the first request must
+// not close the bill of the second.
+func TestBillPageIgnoresTheErrorOfAnEarlierNumber(t *testing.T) {
+	const id = 91088
+	seedBill(t, id)
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.scripted(fmt.Sprintf(`
+		const real = window.fetch;
+		window.fetch = async (to, how) => {
+			if (to === "/sign-in/person") return Response.json({ ...(await (await real(to, how)).json()), has_search: true });
+			if (!String(to).startsWith("/api/v1/lookup?number=")) return real(to, how);
+			if (String(to).endsWith("=slow")) return new Promise((go) => { window.fail = () => go(new Response("{}", { status: 504 })); });
+			return Response.json({ matches: [{ kind: "bill", number: "%[1]d", patient: { user_id: 1 }, reports: [], bill: { bill_id: %[1]d, lab_bill_id: %[1]d } }] });
+		};`, id))
+	p.visit("/bill/", `document.querySelector(".person") !== null && !document.getElementById("today").hidden`)
+	find := func(number string) {
+		t.Helper()
+		p.Fill("bill", "input", number)
+		p.Eval(`document.getElementById("choose").requestSubmit()`)
+	}
+	find("slow")
+	p.Await("the first request", `window.fail !== undefined`)
+	find("other")
+	p.Await("the second bill", `document.querySelectorAll("#family article").length === 1`)
+	p.Eval(`(fail(), setTimeout(() => { window.failed = true; }, 300))`)
+	p.Await("time for the error", `window.failed === true`)
+	if got := p.Eval(`document.querySelectorAll("#family article").length + document.getElementById("state").className`); got != "1" {
+		t.Errorf("after the error of the first request: %s bills, want 1 and no error", got)
+	}
+}
+
 // scripted executes a script before those of each page that is visited next.
 func (p page) scripted(source string) {
 	p.T.Helper()

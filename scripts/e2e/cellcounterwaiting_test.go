@@ -65,10 +65,14 @@ func TestCellCounterPageShowsNoOldNumberOfAList(t *testing.T) {
 // is lost when the first tab loads the count again.
 func TestCellCounterPageCountsInOneTab(t *testing.T) {
 	p, report := counterPage(t, 77022)
+	p.Fill("wbc", "input", "12")
 	p.Press("n", "n", "l")
 	p.Eval(fmt.Sprintf(`(window.second = window.open("/cell-counter/?test=77022&report=%d"), "opened")`, report))
 	p.Await("the second tab has the cells", `second.document.getElementById("total")?.textContent === "3"`)
 	p.says("This count was opened in another tab of this browser, with all its cells")
+	if got := p.Eval(`document.getElementById("wbc").value`); got != "" {
+		t.Errorf("the white cell count stays for the next sample: %s", got)
+	}
 	p.Press("n", "n")
 	p.Eval(`(["n", "n", "l"].forEach((key) => second.document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}))), "typed")`)
 	p.Await("the second tab counts", `second.document.getElementById("total").textContent === "6"`)

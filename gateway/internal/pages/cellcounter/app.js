@@ -107,10 +107,7 @@ function begin(requested, view, list) {
   if (subject) {
     forget(subject);
     disown(subject);
-    if (subject.test !== requested.test || subject.report !== requested.report) { // the next sample may be another patient's
-      $("wbc").value = "";
-      $("corrected-already").checked = false;
-    }
+    if (subject.test !== requested.test || subject.report !== requested.report || !requested.report) clearWbc();
   }
   cells = new Map(list.map((c) => [c.id, c]));
   counter = new Counter(view.mappings, view.target_count, new Set(list.filter((c) => c.is_nucleated_red).map((c) => c.id)));
@@ -146,6 +143,12 @@ function restore(kept) {
 function wbc() {
   const text = $("wbc").value.trim();
   return /^\d+([.,]\d+)?$/.test(text) ? Number(text.replace(",", ".")) : null;
+}
+
+// clearWbc removes the white cell count, because the next sample may be another patient's.
+function clearWbc() {
+  $("wbc").value = "";
+  $("corrected-already").checked = false;
 }
 
 const maxPlausible = 500; // 10⁹/L; more is a count in another unit
@@ -273,6 +276,7 @@ async function identify() {
 // leave ends the count on this page, because another tab has loaded it, with every cell counted so far.
 function leave() {
   counter = subject = null;
+  clearWbc();
   $("counter").hidden = true;
   $("test").disabled = $("report").disabled = false;
   say("This count was opened in another tab of this browser, with all its cells. To count here, load the keys.", "warn");

@@ -271,6 +271,23 @@ func TestNotificationsPageTellsOfUnreadOnesThatAreNotListed(t *testing.T) {
 	}
 }
 
+// TestNotificationsPageStoresASwitchBeforeTheNext clicks a switch twice. The second click must not send a request that
+// the server may execute before the first.
+func TestNotificationsPageStoresASwitchBeforeTheNext(t *testing.T) {
+	p := played(t, "/notifications/", "")
+	const box = `document.querySelector("#types input:enabled")`
+	p.Await("the switches", box+` !== null`)
+	p.Eval(`(window.box = ` + box + `, window.was = box.checked, window.hold = "user-preferences", box.click(), box.click())`)
+	if got := p.Eval(`box.checked === was`); got == "true" {
+		t.Error("the switch was switched back while the first request was under way")
+	}
+	p.Await("the response", `window.holding === 1`)
+	p.Eval(`(window.hold = null, release())`)
+	p.Await("the switch", `!box.disabled`)
+	p.Eval(`box.click()`)
+	p.Await("as before", `!box.disabled && box.checked === was && document.getElementById("told").textContent.endsWith(was ? ": on." : ": off.")`)
+}
+
 // TestCellCounterPageAsksAgainForANumberOfTwoReports scans the number of an order with two smears twice. After the
 // first smear, the number must not mean its report again without a question.
 func TestCellCounterPageAsksAgainForANumberOfTwoReports(t *testing.T) {

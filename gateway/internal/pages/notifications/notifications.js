@@ -154,7 +154,9 @@ function type(one, store) {
   return element("li", "", element("label", "", box, title(one), element("span", "", one.is_mandatory ? "always on" : "")));
 }
 
+// change stores a switch. Meanwhile it cannot be switched again, because the server may execute two requests in any order.
 async function change(one, box, store) {
+  box.disabled = true;
   try {
     await store({ id: one.id, is_disabled: !box.checked });
     tell(`${title(one)}: ${box.checked ? "on" : "off"}.`, "good");
@@ -162,6 +164,8 @@ async function change(one, box, store) {
     box.checked = !box.checked;
     tell(problem.message, "bad");
   }
+  box.disabled = false;
+  if (document.activeElement === document.body) box.focus();
 }
 
 async function preferences() {

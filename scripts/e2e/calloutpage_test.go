@@ -93,6 +93,9 @@ func (p page) changedMeanwhile(bill int) {
 	p.Await("the new value", `document.getElementById("dialog-values").textContent.includes("7.6")`)
 	p.Clean() // the browser reports the refusal
 	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("the question", `document.getElementById("problem").textContent.includes("not read back") && document.getElementById("dialog").open`)
+	p.Eval(`document.getElementById("readback").click()`)
+	p.Eval(`document.getElementById("complete").click()`)
 	p.Await("the result disappears", card+` === null && !document.getElementById("dialog").open`)
 }
 

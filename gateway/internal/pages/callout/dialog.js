@@ -179,6 +179,8 @@ async function save(isDraft) {
   board.say(done ? "The callout is recorded." : "The attempt is saved. The result still needs a callout.");
 }
 
+const texts = (item) => item.critical_parameters.map(valueText).join();
+
 // failedToSave shows the error. After a conflict (409) it reloads the list and shows the current values of the result, because
 // the call was about the old ones. A result that a bill split moved is saved for its new bill when the user saves again.
 async function failedToSave(failed) {
@@ -187,7 +189,12 @@ async function failedToSave(failed) {
   if (failed.status === 409 && (moved || !chosen.wrong)) {
     await board.load();
     const current = !chosen.wrong && board.find(chosen.lab_report_id);
+    const told = texts(chosen);
     showValues({ ...(current || chosen), ...(moved && { bill_id: data.bill_id }) });
+    if (texts(chosen) !== told) { // no one has read the new values back
+      $("readback").checked = false;
+      delete $("form").dataset.warned;
+    }
   }
   if (!isOpen()) { // the user may have closed the dialog with Esc
     board.say(`The callout of ${chosen.test_name} is not saved: ${failed.message}`, true);

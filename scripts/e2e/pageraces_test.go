@@ -310,6 +310,59 @@ func TestCellCounterPageAsksAgainForANumberOfTwoReports(t *testing.T) {
 	}
 }
 
+// TestExternalEditPageTakesOverFromThePersonInTheQuestion asks whether to take a report from its author, who ends the
+// session meanwhile. The next person who opens the report must keep it.
+func TestExternalEditPageTakesOverFromThePersonInTheQuestion(t *testing.T) {
+	const report = 97053
+	newReport(t, report)
+	author := editor(t, 12, "report_edit")
+	session, _ := openSession(t, author, report, creation)
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(administrator)
+	held := `document.getElementById("held").textContent`
+	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+`.startsWith("Editor ")`)
+	p.Eval(`document.getElementById("take").click()`)
+	p.Await("the question", `document.getElementById("ask").open`)
+	if got := call(t, author, "PUT", fmt.Sprintf("%s/%d", editPath, session), ""); got.status != http.StatusOK {
+		t.Fatalf("end: %d %s", got.status, got.body)
+	}
+	openSession(t, labSession, report, creation)
+	p.Await("the next person", held+`.startsWith("Asha Ranade has report")`)
+	p.Eval(`document.getElementById("yes").click()`)
+	p.Await("why it was not taken over", stateText+`.includes("nothing was taken over")`)
+	if got := call(t, labSession, "GET", fmt.Sprintf("%s/%d", editPath, report), "").body; !strings.Contains(got, `"author_name":"Asha Ranade"`) {
+		t.Errorf("the session: %s, want that of Asha Ranade", got)
+	}
+}
+
+// TestExternalEditPageShowsTheNewestState delays the response to an event until the response to the next event has
+// arrived.
+func TestExternalEditPageShowsTheNewestState(t *testing.T) {
+	const report = 97054
+	newReport(t, report)
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(administrator)
+	held := `document.getElementById("held").textContent`
+	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+`.startsWith("No one edits") && `+stateText+`.startsWith("Up to date")`)
+	p.Clean()
+	p.Eval(gates)
+	const list = "revisions?limit=50"
+	p.shut(list)
+	author := editor(t, 12, "report_edit")
+	session, _ := openSession(t, author, report, creation)
+	p.holds(list)
+	p.Eval(fmt.Sprintf(`(leave(%q), document.getElementById("held").textContent = "")`, list))
+	if got := call(t, author, "PUT", fmt.Sprintf("%s/%d", editPath, session), ""); got.status != http.StatusOK {
+		t.Fatalf("end: %d %s", got.status, got.body)
+	}
+	p.Await("the end of the session", held+`.startsWith("No one edits")`)
+	p.pass(list)
+	if got := p.Eval(held); !strings.HasPrefix(got, "No one edits") {
+		t.Errorf("the page says %q after the older response", got)
+	}
+	p.Clean()
+}
+
 // TestTaskqueueTheAdminPageAppliesWhatItPreviewed changes the form during a preview. What was counted for the previous
 // form must not be offered.
 func TestTaskqueueTheAdminPageAppliesWhatItPreviewed(t *testing.T) {

@@ -14,6 +14,7 @@ let session = null; // the active editing session, or null
 let versions = [];
 let more = false; // whether the server has older versions than the loaded ones
 let unfollow = null; // ends the event stream of the report
+let loads = 0; // number of the latest load; responses to earlier ones are ignored
 let noticed = []; // warnings about the document that this page opened or restored
 let templates = []; // templates for a report without versions
 
@@ -81,9 +82,9 @@ const list = async (before = "") => (await request(`${base}${report}/revisions?l
 
 // load fetches the session and the newest versions. Older versions that the user has already loaded stay in the list.
 async function load() {
-  const requested = report;
+  const requested = report, own = ++loads;
   const [latest, newest] = await Promise.all([activeSession(), list()]);
-  if (requested !== report) return; // the user chose another report meanwhile
+  if (requested !== report || own !== loads) return; // the user chose another report, or something changed meanwhile
   session = latest?.is_active ? latest : null;
   const last = newest.length === page ? newest.at(-1).id : 0;
   const olderVersions = versions.some((v) => v.id === last) ? versions.filter((v) => v.id < last) : [];
@@ -156,7 +157,10 @@ async function restore(one) {
 }
 
 async function takeOver() {
-  if (await ask(`Take report ${report} from ${session.author_name}? Changes that ${session.author_name} has not saved are lost.`, "Take over")) await begin(true);
+  const { id, author_name: author } = session; // the session that the question concerns
+  if (!await ask(`Take report ${report} from ${author}? Changes that ${author} has not saved are lost.`, "Take over")) return;
+  if (session?.id !== id) throw new Error(`The session of ${author} has ended meanwhile, so nothing was taken over. See who edits the report now.`);
+  await begin(true);
 }
 
 async function end() {

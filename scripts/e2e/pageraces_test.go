@@ -403,3 +403,33 @@ func TestPagesAreLoadedAgainForTheLoginOfAnotherTab(t *testing.T) {
 	p.login("e2e-ended-login")
 	comeBack("", "no bill", stateText+`.startsWith("You are not logged in") && document.querySelectorAll("#family article").length === 0`)
 }
+
+// TestTaskqueueTheAdminPageResumesOneLaboratory double-clicks the button that resumes a laboratory. The button of the
+// next laboratory, which takes its place, must not act.
+func TestTaskqueueTheAdminPageResumesOneLaboratory(t *testing.T) {
+	p := queuePage(t)
+	pause := func(name string) string {
+		return fmt.Sprintf(`document.querySelector('[data-resume="laboratory %s"]')`, name)
+	}
+	for _, name := range []string{"4712", "4713"} {
+		p.Fill("hold-lab", "input", name)
+		p.Do(chromedp.Click(chromedp.CSS("#hold-button")))
+		p.Await("the pause", pause(name)+` !== null`)
+	}
+	names := strings.Fields(p.Eval(`[...document.querySelectorAll("[data-resume]")].map((one) => one.dataset.resume.split(" ").at(-1)).join(" ")`))
+	p.Eval(`document.body.style.minHeight = "300vh"`) // a shorter list does not scroll the page
+	p.Eval(pause(names[0]) + `.scrollIntoView({ block: "center" })`)
+	again := p.Click(pause(names[0]))
+	p.Await("the resumed laboratory", pause(names[0])+` === null`)
+	again()
+	p.Fill("hold-lab", "input", "4714")
+	p.Do(chromedp.Click(chromedp.CSS("#hold-button")))
+	p.Await("the next answer", pause("4714")+` !== null`)
+	if p.Eval(pause(names[1])+` === null`) == "true" {
+		t.Errorf("laboratory %s was resumed too", names[1])
+	}
+	for _, name := range []string{names[1], "4714"} {
+		p.Eval(pause(name) + `?.click()`)
+		p.Await("the end of the pause", pause(name)+` === null`)
+	}
+}

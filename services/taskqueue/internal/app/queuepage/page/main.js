@@ -62,6 +62,11 @@ async function tick() {
   }
 }
 
+// The second click of a double click presses no button: another one may have taken the place of the first, such as Cancel of Retry.
+document.addEventListener("click", (event) => {
+  if (event.detail > 1 && event.target.closest("button")) event.stopImmediatePropagation();
+}, true);
+
 for (const id of ["operator", "ticket"]) {
   byId(id).value = sessionStorage.getItem("queue-admin-" + id) || "";
   byId(id).addEventListener("change", () => sessionStorage.setItem("queue-admin-" + id, byId(id).value));

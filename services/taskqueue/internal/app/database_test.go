@@ -231,7 +231,8 @@ func TestARowWithoutItsSecretIsOutAloneUntilTheSecretComes(t *testing.T) {
 	t.Parallel()
 	db, _, env := database(t)
 	r, secrets := newReceiver(t), t.TempDir()
-	env = append(env, "TASKQUEUE_OUTBOX_ENABLED=false", "TASKQUEUE_PROVIDER_SECRETS_DIR="+secrets)
+	env = append(env, "TASKQUEUE_OUTBOX_ENABLED=false", "TASKQUEUE_PROVIDER_SECRETS_DIR="+secrets,
+		"TASKQUEUE_ALLOWED_HOSTS=127.0.0.1")
 	for channel, settings := range map[string]string{
 		"sms":      `{"kind":"http","url":` + strconv.Quote(r.URL) + `,"body":"{}","success":{"statuses":[200]}}`,
 		"whatsapp": `{"kind":"graph","phone_number_id":"1","token_secret":"graph_token","base_url":` + strconv.Quote(r.URL) + `}`,

@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
@@ -47,8 +48,11 @@ func (d *desk) providersVerb() cli.Verb {
 }
 
 func (d *desk) checkProviders(ctx context.Context, cfg *Config, source route.Source) error {
-	deps := provider.Deps{Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
-	if dir := cfg.Delivery.ProviderSecretsDir; dir != "" {
+	delivery := &cfg.Delivery
+	api := netguard.New(netguard.Config{AllowHTTP: delivery.AllowHTTP, Ports: delivery.AllowedPorts, AllowedHosts: delivery.AllowedHosts})
+	defer api.Close()
+	deps := provider.Deps{API: api, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
+	if dir := delivery.ProviderSecretsDir; dir != "" {
 		deps.Secrets = provider.Directory{Root: os.DirFS(dir)}
 	}
 	check := route.Config{Log: deps.Log}

@@ -61,13 +61,26 @@ func Decode(raw json.RawMessage, dst any) error {
 	return nil
 }
 
-// ParseBase parses the URL of an API: scheme and host, optionally a path.
-func ParseBase(text string) (*url.URL, error) {
+// ParseBase parses the URL of an API: scheme and host, optionally a path. It returns an error for a URL that can never
+// be requested.
+func (d *Deps) ParseBase(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return nil, fmt.Errorf("base_url: %q is not an address like https://api.example.com", text)
 	}
+	if err := d.CheckURL(u); err != nil {
+		return nil, fmt.Errorf("base_url: %w", err)
+	}
 	return u, nil
+}
+
+// CheckURL returns an error if the settings of the service do not allow requests to u, for example because of its port.
+func (d *Deps) CheckURL(u *url.URL) error {
+	if d.API == nil { // settings are read without a client
+		return nil
+	}
+	_, err := d.API.CheckURL(u.String())
+	return err
 }
 
 // Timeout returns timeout_seconds of a provider's settings, or otherwise if it is 0; at most most.

@@ -65,7 +65,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	if project == "" {
 		return nil, errors.New("project is missing, in the settings and in the key")
 	}
-	base, err := provider.ParseBase(s.BaseURL)
+	base, err := deps.ParseBase(s.BaseURL)
 	if err != nil {
 		return nil, err
 	}

@@ -45,7 +45,7 @@ type Failure struct {
 }
 
 // NewGateway returns a provider for the settings of a row. It renders the templates with a message full of special
-// characters, so that a missing escape function is detected as an error of the settings.
+// characters, so that a missing escape function or a refused URL is detected as an error of the settings.
 func NewGateway(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	var s GatewaySettings
 	if err := provider.Decode(raw, &s); err != nil {
@@ -67,7 +67,7 @@ func NewGateway(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 		id, _ := provider.Lookup(answer.Body, s.MessageID)
 		return id, s.judge(answer, deps.Clock.Now())
 	}
-	return p, t.rehearse()
+	return p, t.rehearse(deps.CheckURL)
 }
 
 func (s *GatewaySettings) compileRules() (err error) {

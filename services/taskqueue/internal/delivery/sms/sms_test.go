@@ -404,6 +404,19 @@ func TestRetryAfterOfTwilioIsHonoured(t *testing.T) {
 	}
 }
 
+// TestARowWhoseAddressIsNeverAllowedIsRefused: a gateway listens on a port that the settings of the service do not
+// allow. Its row must be invalid, so that its messages wait until an operator allows the port; they failed for good.
+func TestARowWhoseAddressIsNeverAllowedIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := gateway(t, map[string]any{"url": "https://sms.example.com:8443/send?t={{query .Message}}"}); err == nil {
+		t.Error("the row of the gateway is in force")
+	}
+	raw := `{"account":"AC1","token_secret":"token","from":"x","base_url":"https://api.example.com:8443"}`
+	if _, err := sms.NewTwilio([]byte(raw), deps(t)); err == nil {
+		t.Error("the row of Twilio is in force")
+	}
+}
+
 func TestTwilioNeedsAccountSecretAndSender(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{`{}`, `{"account":"AC1","token_secret":"token"}`, `{"account":"AC1","token_secret":"missing","from":"x"}`,

@@ -133,8 +133,9 @@ func (r *requestTemplate) text(name string, m *Message) (string, error) {
 	return text.String(), nil
 }
 
-// rehearse renders a message with special characters, and returns an error if an escape function is missing.
-func (r *requestTemplate) rehearse() error {
+// rehearse renders a message with special characters, and returns an error if an escape function is missing or
+// check refuses the URL.
+func (r *requestTemplate) rehearse(check func(*url.URL) error) error {
 	const nasty = "a&injected=1#\"}\\\n%zz é"
 	data := task.SMS{Recipient: task.Recipient{Contact: "9812345678"}, Message: nasty, SenderID: nasty, OTP: "123456"}
 	m := messageOf(worker.Delivery{ID: "00", Body: &job.Body{Task: 1, TaskType: 1}}, &data,
@@ -156,6 +157,9 @@ func (r *requestTemplate) rehearse() error {
 		if values, err := url.ParseQuery(string(q.Body)); err != nil || values.Has("injected") {
 			return errors.New("body: escape every value with query")
 		}
+	}
+	if err := check(q.URL); err != nil {
+		return fmt.Errorf("url: %w", err)
 	}
 	return nil
 }

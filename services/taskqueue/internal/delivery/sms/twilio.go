@@ -50,7 +50,7 @@ func NewTwilio(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	if (s.From == "") == (s.MessagingService == "") {
 		return nil, errors.New("exactly one of from and messaging_service must be given")
 	}
-	base, err := provider.ParseBase(s.BaseURL)
+	base, err := deps.ParseBase(s.BaseURL)
 	if err != nil {
 		return nil, err
 	}

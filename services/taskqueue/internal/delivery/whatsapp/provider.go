@@ -52,7 +52,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	if !regexp.MustCompile(`^v[0-9]+\.[0-9]+$`).MatchString(s.Version) {
 		return nil, fmt.Errorf("version is %q: write it like %s", s.Version, defaultVersion)
 	}
-	base, err := provider.ParseBase(s.BaseURL)
+	base, err := deps.ParseBase(s.BaseURL)
 	if err != nil {
 		return nil, err
 	}

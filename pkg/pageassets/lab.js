@@ -36,25 +36,36 @@ export async function toLogIn(problem) {
 }
 
 // request sends a GET request, or a POST request with a JSON body if body is not undefined, and returns the parsed JSON response.
-// For any other status than 2xx it throws an Error whose message can be shown to the user, with the properties status (0 if the
-// server cannot be reached) and response (the parsed JSON). An AbortError of the caller's signal is passed on.
+// For any other status than 2xx it throws an Error whose message can be shown to the user, with the properties status (0 without a whole
+// response of the server) and response (the parsed JSON). An AbortError of the caller's signal is passed on.
 export async function request(path, body, options = {}) {
   if (body !== undefined) {
     options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), ...options };
   }
-  let response;
+  let response, content;
   try {
     response = await fetch(path, { credentials: "same-origin", ...options });
+    content = await response.text();
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;
     throw Object.assign(new Error("The server cannot be reached. Try again when the network is back."), { status: 0 });
   }
-  const result = await response.json().catch(() => ({}));
-  if (response.ok) return result;
+  const result = parsed(content);
+  if (response.ok && result) return result;
+  if (response.ok) throw Object.assign(new Error("The response of the server cannot be read. Log in again, then try again."), { status: 0 });
   await toLogIn(response);
   const text = response.status === 401 ? "You are not logged in. Log in to the platform in this browser."
-    : result.message || `The request failed with status ${response.status}. Try again.`;
-  throw Object.assign(new Error(text), { status: response.status, response: result });
+    : result?.message || `The request failed with status ${response.status}. Try again.`;
+  throw Object.assign(new Error(text), { status: response.status, response: result ?? {} });
+}
+
+// parsed returns the value of a JSON text, or null if the text is none, for example the login page of a proxy.
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 // onlyOnce returns a function that sends a POST request like request, with an idempotency key. If the last request got no response and is sent

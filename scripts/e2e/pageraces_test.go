@@ -433,3 +433,24 @@ func TestTaskqueueTheAdminPageResumesOneLaboratory(t *testing.T) {
 		p.Await("the end of the pause", pause(name)+` === null`)
 	}
 }
+
+// TestCalloutPageSaysNothingIsSavedWithoutAResponse saves a call through a proxy that answers with its login page, and
+// saves it again.
+func TestCalloutPageSaysNothingIsSavedWithoutAResponse(t *testing.T) {
+	p, card := openCard(t, 979820)
+	p.Eval(card + ".click()")
+	p.Fill("person", "input", "Dr Rao")
+	p.Eval(`document.getElementById("readback").click()`)
+	p.Eval(`(() => {
+		const real = window.fetch;
+		window.fetch = (to, how) => {
+			if (!String(to).endsWith("/critical/callout")) return real(to, how);
+			window.fetch = real;
+			return Promise.resolve(new Response("<!doctype html><title>Log in</title>"));
+		};
+	})()`)
+	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("the failure", `document.getElementById("dialog").open && document.getElementById("problem").textContent.startsWith("The response of the server cannot be read")`)
+	p.Eval(`document.getElementById("complete").click()`)
+	p.Await("the call", card+` === null && `+stateText+` === "The callout is recorded."`)
+}

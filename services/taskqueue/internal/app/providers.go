@@ -49,7 +49,9 @@ func (d *desk) providersVerb() cli.Verb {
 
 func (d *desk) checkProviders(ctx context.Context, cfg *Config, source route.Source) error {
 	delivery := &cfg.Delivery
-	api := netguard.New(netguard.Config{AllowHTTP: delivery.AllowHTTP, Ports: delivery.AllowedPorts, AllowedHosts: delivery.AllowedHosts})
+	api := netguard.New(netguard.Config{
+		AllowHTTP: delivery.AllowHTTP, Ports: delivery.AllowedPorts, AllowedHosts: delivery.AllowedHosts,
+	})
 	defer api.Close()
 	deps := provider.Deps{API: api, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
 	if dir := delivery.ProviderSecretsDir; dir != "" {

@@ -96,6 +96,9 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 		c.task, c.trace = task, trace
 		c.offsets = s.offsets(ctx, name)
 	}
+	if !c.upSince.IsZero() && s.Clock.Now().Sub(c.upSince) >= otherAfter {
+		c.relearn = time.Time{}
+	}
 	c.upSince = time.Time{}
 	return c
 }
@@ -145,9 +148,14 @@ func (s *Supervisor) lose(ctx context.Context, name string, c *failure, now time
 	return s.Jumps.Jump(ctx, s.Connectors)
 }
 
-// relearnPause is the minimum time between two restarts from scratch for the same failure, because each causes a full
-// resync.
-const relearnPause = 10 * time.Minute
+const (
+	// relearnPause is the minimum time between two restarts from scratch for the same failure, because each causes a full
+	// resync.
+	relearnPause = 10 * time.Minute
+	// otherAfter is the time for which a connector must have been up until its next failure counts as another one. After
+	// each failover of MariaDB, Debezium 3.5 does not find the table structures at its next start (debezium/dbz#1672).
+	otherAfter = time.Minute
+)
 
 // relearn restarts all connectors from scratch, so that they read the table structures. It does nothing while a
 // captured table has a definition that they cannot read, because an operator has to change the table first.

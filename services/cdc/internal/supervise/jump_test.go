@@ -165,6 +165,23 @@ func TestAFailureAfterAStartFromScratchIsMendedAtOnce(t *testing.T) {
 	})
 }
 
+// TestASecondFailoverStartsOverAtOnce: MariaDB failed over, the worker restarted, and the connectors started from scratch.
+// They work for a minute and a half; then both happens again.
+func TestASecondFailoverStartsOverAtOnce(t *testing.T) {
+	t.Parallel()
+	const unknown = "io.debezium.DebeziumException: Encountered change event for table lab.user_meta whose schema isn't known to this connector"
+	synctest.Test(t, func(t *testing.T) {
+		b := startedOver(t, unknown)
+		b.watch(t, 90*time.Second)
+		b.worker.fail(existing)
+		b.worker.connectors[existing].trace = unknown
+		b.watch(t, 20*time.Second)
+		if n := len(b.journal.lost); n != 2 || !b.journal.up[existing] {
+			t.Errorf("started over %d times, up %v; want twice, and up", n, b.journal.up)
+		}
+	})
+}
+
 // TestAResyncThatMeetsANewColumnStartsOver: a column was added during a full resync, and the worker restarted before it
 // had read the statement. The connector continues the resync first, meets the column, and fails at every start.
 func TestAResyncThatMeetsANewColumnStartsOver(t *testing.T) {

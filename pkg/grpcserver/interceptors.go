@@ -22,6 +22,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
+	"github.com/labplatform/labplatform/pkg/slots"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
@@ -35,12 +36,20 @@ const (
 	overloaded  = "OVERLOADED"
 )
 
+// owner identifies whose calls share a limit: a laboratory, or a service that calls for all laboratories.
+type owner struct {
+	lab     int64
+	service string
+}
+
+func ownerOf(p authn.Principal) owner { return owner{p.LabID, p.Caller} }
+
 type interceptors struct {
 	stopping  context.Context // ends when the server starts to stop
 	deadline  time.Duration
-	slots     *slots
-	streams   *slots // slots of server streams
-	uploads   *slots // slots of client streams
+	calls     *slots.Slots[owner]
+	streams   *slots.Slots[owner] // slots of server streams
+	uploads   *slots.Slots[owner] // slots of client streams
 	refused   prometheus.Counter
 	panics    *prometheus.CounterVec
 	auth      Authenticator
@@ -70,8 +79,8 @@ func newInterceptors(stopping context.Context, cfg Config, deps Deps, m metrics)
 		responses: deps.Responses, repeatable: repeatable,
 		stopping: stopping,
 		deadline: time.Duration(cfg.DefaultDeadlineSeconds) * time.Second,
-		slots:    newSlots(cfg.MaxInFlight), streams: newSlots(cmp.Or(cfg.MaxStreams, defaultStreams)),
-		uploads: newSlots(cmp.Or(cfg.MaxUploads, cfg.MaxInFlight)),
+		calls:    slots.New[owner](cfg.MaxInFlight), streams: slots.New[owner](cmp.Or(cfg.MaxStreams, defaultStreams)),
+		uploads: slots.New[owner](cmp.Or(cfg.MaxUploads, cfg.MaxInFlight)),
 		refused: m.refused, panics: m.panics,
 		auth: deps.Authenticator, anonymous: anonymous, callers: Callers(), further: cfg.FurtherCallers,
 		log: deps.Telemetry.Logger, telemetry: deps.Telemetry,
@@ -143,7 +152,7 @@ func (i *interceptors) limitUnary(
 	if isInfrastructure(info.FullMethod) {
 		return next(ctx, req)
 	}
-	leave, err := i.enter(ctx, i.slots)
+	leave, err := i.enter(ctx, i.calls)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +169,11 @@ func (i *interceptors) limitStream(
 	if isInfrastructure(info.FullMethod) {
 		return next(srv, stream)
 	}
-	slots := i.uploads
+	free := i.uploads
 	if info.IsServerStream {
-		slots = i.streams
+		free = i.streams
 	}
-	leave, err := i.enter(stream.Context(), slots) // streams last long, so they do not use the slots of calls
+	leave, err := i.enter(stream.Context(), free) // streams last long, so they do not use the slots of calls
 	if err != nil {
 		return err
 	}
@@ -195,10 +204,9 @@ func (i *interceptors) endStream(
 
 // enter takes a slot for the principal of ctx, so it runs after authentication. It returns an Unavailable error if the
 // principal has no slot left.
-func (i *interceptors) enter(ctx context.Context, s *slots) (leave func(), err error) {
-	o := ownerOf(authn.FromContext(ctx))
-	if s.enter(o) {
-		return func() { s.leave(o) }, nil
+func (i *interceptors) enter(ctx context.Context, s *slots.Slots[owner]) (leave func(), err error) {
+	if leave := s.Take(ownerOf(authn.FromContext(ctx))); leave != nil {
+		return leave, nil
 	}
 	i.refused.Inc()
 	return nil, apperr.New(apperr.Unavailable, overloaded, "The service is busy. Try again in a moment.").

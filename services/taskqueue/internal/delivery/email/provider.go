@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"sync"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/slots"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -20,40 +20,11 @@ const (
 	busyDelay = time.Second
 )
 
-// slots limits the concurrent messages with attachments. The last slot is for a laboratory that has none, so that the
-// slow file server of one laboratory does not delay the reports of all others.
-type slots struct {
-	mu   sync.Mutex // guards the fields below
-	free int
-	used map[int64]int // by laboratory; zero entries are removed
-}
-
-// take takes a slot; leave returns it. leave is nil if the laboratory gets none.
-func (s *slots) take(lab int64) (leave func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.free == 0 || s.free == 1 && s.used[lab] > 0 {
-		return nil
-	}
-	s.free--
-	s.used[lab]++
-	return func() { s.leave(lab) }
-}
-
-func (s *slots) leave(lab int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.free++
-	if s.used[lab]--; s.used[lab] == 0 {
-		delete(s.used, lab)
-	}
-}
-
 // Provider sends through one SMTP server. It is safe for concurrent use.
 type Provider struct {
 	deps     provider.Deps
 	settings Settings
-	slots    slots
+	slots    *slots.Slots[int64] // of messages with attachments, by laboratory
 }
 
 // New returns a provider for the settings of a row.
@@ -62,7 +33,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{deps: deps, settings: s, slots: slots{free: withFiles, used: map[int64]int{}}}
+	p := &Provider{deps: deps, settings: s, slots: slots.New[int64](withFiles)}
 	_, err = p.password()
 	return p, err
 }
@@ -84,7 +55,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
 	if len(data.Files) > 0 {
-		leave := p.slots.take(d.Body.LabID)
+		leave := p.slots.Take(d.Body.LabID)
 		if leave == nil {
 			return job.Result{}, job.Postpone("attachments_busy", busyDelay)
 		}

@@ -1,4 +1,4 @@
-package grpcserver
+package slots
 
 import (
 	"testing"
@@ -12,17 +12,17 @@ func TestNoLaboratoryTakesTheSlotsOfOthers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		total := rapid.IntRange(1, 64).Draw(t, "slots")
-		s := newSlots(total)
-		inUse := map[owner]int{}
+		s := New[int](total)
+		inUse := map[int]int{}
 		for range rapid.IntRange(0, 300).Draw(t, "steps") {
-			who := owner{lab: rapid.Int64Range(1, 3).Draw(t, "laboratory")}
-			used := inUse[owner{lab: 1}] + inUse[owner{lab: 2}] + inUse[owner{lab: 3}]
+			who := rapid.IntRange(1, 3).Draw(t, "laboratory")
+			used := inUse[1] + inUse[2] + inUse[3]
 			if inUse[who] > 0 && rapid.Bool().Draw(t, "ends") {
 				s.leave(who)
 				inUse[who]--
 				continue
 			}
-			in := s.enter(who)
+			in := s.Take(who) != nil
 			switch {
 			case in && used >= total:
 				t.Fatalf("slots in use = %d of %d, and another call was admitted", used, total)
@@ -39,14 +39,14 @@ func TestNoLaboratoryTakesTheSlotsOfOthers(t *testing.T) {
 func TestFloodingOwnerLeavesRoomAndSharesAsItsCallsEnd(t *testing.T) {
 	t.Parallel()
 	const total = 512
-	s := newSlots(total)
-	flood := func(o owner) (n int) {
-		for s.enter(o) {
+	s := New[string](total)
+	flood := func(o string) (n int) {
+		for s.Take(o) != nil {
 			n++
 		}
 		return n
 	}
-	script, other, third := owner{lab: 12}, owner{lab: 13}, owner{service: "core"}
+	const script, other, third = "12", "13", "core"
 	alone := flood(script)
 	if alone < total*7/10 || alone > total*3/4+1 {
 		t.Errorf("slots of a single laboratory = %d of %d, want about three quarters", alone, total)

@@ -131,7 +131,7 @@ func (p page) allAtOnce(waits, late, unclear, wrong int) {
 	p.Await("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
 	p.Pictures("callout-all")
 	p.Eval(line + `.querySelector("button").focus()`)
-	p.HoldEnter() // it opens the dialog, and does not save it
+	p.HoldEnter(`document.getElementById("dialog").open`)
 	p.Await("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("now corrected")`)
 	p.Fill("person", "input", "Dr Rao")
 	p.Eval(`document.getElementById("complete").click()`)
@@ -196,7 +196,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	}
 
 	p.Eval(card + ".focus()")
-	p.HoldEnter()
+	p.HoldEnter(`document.getElementById("dialog").open`)
 	p.Await("the dialog without a warning", `document.getElementById("problem").textContent === "" && `+
 		`document.getElementById("dialog").open && document.activeElement.id === "person"`)
 	p.Screenshot("callout-dialog.png")

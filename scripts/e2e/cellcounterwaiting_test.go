@@ -138,7 +138,7 @@ func TestCellCounterPageSavesNoCountOfAnUnknownLogin(t *testing.T) {
 	p.says("it cannot be checked who is logged in")
 	p.Eval(`(window.outage = false, "up")`)
 	for _, answer := range []string{"#no", "#yes"} {
-		p.HoldEnter()
+		p.HoldEnter(`document.getElementById("ask")?.open === true`)
 		p.Await("a question", `document.getElementById("ask")?.open && document.getElementById("question").textContent.includes("who counted these 3 cells. Did Asha Ranade count")`)
 		if got := call(t, labSession, "GET", fmt.Sprintf("%s77025/counts/%d", mappingsPath, report), "").body; !strings.Contains(got, `"observers":[]`) {
 			t.Errorf("stored before the answer: %s", got)

@@ -167,7 +167,7 @@ func TestSearchPageOpensNoPatientOfAnEarlierSearch(t *testing.T) {
 	p.Press(kb.Enter)
 	p.Eval(`(window.hold = false, go())`)
 	lists("the second patient, not opened", 6)
-	p.HoldEnter()
+	p.HoldEnter(`document.getElementById("detail").textContent.endsWith("Patient 6")`)
 	p.Await("the second patient, opened", `document.getElementById("detail").textContent.endsWith("Patient 6") && location.search === "?user=6"`)
 	p.Eval(`history.back()`)
 	lists("the search again, after one Back", 6)

@@ -117,7 +117,7 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 		t.Errorf("the session begins with template %d, want 2", template)
 	}
 	p.Eval(`document.getElementById("end").focus()`)
-	p.HoldEnter()
+	p.HoldEnter(`document.getElementById("ask")?.open === true`)
 	p.Await("the question", `document.getElementById("ask").open && document.getElementById("question").textContent.startsWith("End your session")`)
 	p.Eval(`document.getElementById("yes").click()`)
 	p.Await("the author has ended it", held+`.startsWith("No one edits")`)

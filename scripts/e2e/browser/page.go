@@ -108,18 +108,25 @@ func (p *Page) Press(keys ...string) {
 	}
 }
 
-// HoldEnter presses Enter and holds it down until it has been repeated twice.
-func (p *Page) HoldEnter() {
+// HoldEnter presses Enter, waits until opens is true, and holds the key down until it has been repeated twice. Then
+// opens must still be true.
+func (p *Page) HoldEnter(opens string) {
 	p.T.Helper()
 	key := input.DispatchKeyEventParams{Key: "Enter", Code: "Enter", Text: "\r", UnmodifiedText: "\r", NativeVirtualKeyCode: 13, WindowsVirtualKeyCode: 13}
-	for range 3 {
-		key.Type = input.DispatchKeyEventTypeKeyDown // with a text, the browser sends keypress too
+	send := func(kind input.DispatchKeyEventType) {
+		p.T.Helper()
+		key.Type = kind
 		p.Do(Command(input.DispatchKeyEvent, key))
-		time.Sleep(50 * time.Millisecond) // a dialog may open
-		key.AutoRepeat = new(true)
 	}
-	key.Type = input.DispatchKeyEventTypeKeyUp
-	p.Do(Command(input.DispatchKeyEvent, key))
+	send(input.DispatchKeyEventTypeKeyDown) // with a text, the browser sends keypress too
+	p.Await("what Enter opens", opens)
+	key.AutoRepeat = new(true)
+	send(input.DispatchKeyEventTypeKeyDown)
+	send(input.DispatchKeyEventTypeKeyDown)
+	send(input.DispatchKeyEventTypeKeyUp)
+	if p.Eval(opens) != "true" {
+		p.T.Fatalf("the repeats of a held Enter key acted on what it opened: %s", opens)
+	}
 }
 
 // Click clicks where the middle of an element is now. It returns a function that makes the second click of a double

@@ -9,6 +9,7 @@ import { save } from "./save.js";
 import { beep } from "./sound.js";
 import { agreementRow, keypad, shareRow } from "./view.js";
 import { waitingSmears } from "./waiting.js";
+import { checkWbc, clearWbc, isCorrected, wbc } from "./wbc.js";
 
 const $ = (id) => document.getElementById(id);
 const base = "/api-v3/cell-counter-mappings/";
@@ -139,31 +140,10 @@ function restore(kept) {
     lost ? "warn" : "good");
 }
 
-// wbc returns the white cell count, null if it is empty or no number. The decimal separator is a point or a comma.
-function wbc() {
-  const text = $("wbc").value.trim();
-  return /^\d+([.,]\d+)?$/.test(text) ? Number(text.replace(",", ".")) : null;
-}
-
-// clearWbc removes the white cell count, because the next sample may be another patient's.
-function clearWbc() {
-  $("wbc").value = "";
-  $("corrected-already").checked = false;
-}
-
-const maxPlausible = 500; // 10⁹/L; more is a count in another unit
-
-function checkWbc() {
-  const wrong = $("wbc").value.trim() !== "" && wbc() === null;
-  $("wbc").setAttribute("aria-invalid", String(wrong));
-  if (wrong) say("The white cell count is no number. Write digits, with a decimal point or comma.", "warn");
-  else if (wbc() > maxPlausible) say("The white cell count is very high. Its unit is 10⁹ cells per litre, which equals thousands per microlitre.", "warn");
-}
-
 // draw shows the count and stores it in this browser.
 function draw(hit = null) {
   keep(subject, counter.saved());
-  const result = differential(counter.tallies(), wbc(), $("corrected-already").checked);
+  const result = differential(counter.tallies(), wbc(), isCorrected());
   const rows = (included) => result.shares.filter((s) => s.include_in_total === included).map((s) => shareRow(s, cells));
   $("cells").replaceChildren(...rows(true));
   $("apart-cells").replaceChildren(...rows(false));
@@ -468,7 +448,11 @@ $("undo").addEventListener("click", undo);
 $("finish").addEventListener("click", finish);
 $("more").addEventListener("click", countOn);
 $("clear").addEventListener("click", startAgain);
-$("wbc").addEventListener("input", () => { checkWbc(); if (counter) draw(); });
+$("wbc").addEventListener("input", () => {
+  const warning = checkWbc();
+  if (warning) say(warning, "warn");
+  if (counter) draw();
+});
 $("touch").checked = matchMedia("(pointer: coarse)").matches;
 $("touch").addEventListener("change", () => { $("keypad").hidden = !$("touch").checked; });
 $("corrected-already").addEventListener("change", () => counter && draw());

@@ -108,8 +108,8 @@ func (p *Page) Press(keys ...string) {
 	}
 }
 
-// HoldEnter presses Enter, waits until opens is true, and holds the key down until it has been repeated twice. Then
-// opens must still be true.
+// HoldEnter presses Enter, waits until opens is true, and holds the key down until it has been repeated twice. After
+// each repeat opens must still be true.
 func (p *Page) HoldEnter(opens string) {
 	p.T.Helper()
 	key := input.DispatchKeyEventParams{Key: "Enter", Code: "Enter", Text: "\r", UnmodifiedText: "\r", NativeVirtualKeyCode: 13, WindowsVirtualKeyCode: 13}
@@ -121,12 +121,13 @@ func (p *Page) HoldEnter(opens string) {
 	send(input.DispatchKeyEventTypeKeyDown) // with a text, the browser sends keypress too
 	p.Await("what Enter opens", opens)
 	key.AutoRepeat = new(true)
-	send(input.DispatchKeyEventTypeKeyDown)
-	send(input.DispatchKeyEventTypeKeyDown)
-	send(input.DispatchKeyEventTypeKeyUp)
-	if p.Eval(opens) != "true" {
-		p.T.Fatalf("the repeats of a held Enter key acted on what it opened: %s", opens)
+	for range 2 {
+		send(input.DispatchKeyEventTypeKeyDown)
+		if p.Eval(opens) != "true" {
+			p.T.Fatalf("a repeat of a held Enter key acted on what it opened: %s", opens)
+		}
 	}
+	send(input.DispatchKeyEventTypeKeyUp)
 }
 
 // Click clicks where the middle of an element is now. It returns a function that makes the second click of a double

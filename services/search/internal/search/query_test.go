@@ -63,6 +63,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"too deep":            {search.Request{Query: "ab", From: ptr(9_991)}, "from", "from 0 to 9990"},
 		"page 0":              {search.Request{Query: "ab", Page: ptr(0)}, "page", "from 1 to 1000"},
 		"a page far too deep": {search.Request{Query: "ab", Page: ptr(1 << 62)}, "page", "from 1 to 1000"},
+		"a page too deep":     {search.Request{Query: "ab", Page: ptr(1001)}, "page", "from 1 to 1000"},
 		"from and page":       {search.Request{Query: "ab", From: ptr(0), Page: ptr(1)}, "page", "not both"},
 	}
 	for name, test := range tests {

@@ -12,7 +12,7 @@ import (
 // ModeKey is the key whose value operators set to normal, degraded or emergency.
 const ModeKey = "search:rate_limit_mode"
 
-// maxModeBytes is the position of the last byte of the value that is read. A longer value is not a valid mode.
+// maxModeBytes is the number of bytes that are read. No mode is longer.
 const maxModeBytes = 32
 
 // Modes reads the mode of the rate limit.
@@ -23,7 +23,7 @@ func NewModes(client redis.UniversalClient) *Modes { return &Modes{client: clien
 
 // Mode returns the value of the key, or "" if there is none.
 func (m *Modes) Mode(ctx context.Context) (string, error) {
-	text, err := m.client.GetRange(ctx, ModeKey, 0, maxModeBytes).Result()
+	text, err := m.client.GetRange(ctx, ModeKey, 0, maxModeBytes-1).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("read rate limit mode: %w", err)
 	}

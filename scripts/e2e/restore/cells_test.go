@@ -41,13 +41,14 @@ var patients = []string{"9876543210", "9822011223", "9848022338"}
 // and so no search.
 func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	tools := mongoTools(t)
+	rows := strict + block(t, "Say which rows are the laboratory's, in the order in which they can be deleted:")
+	deletion := block(t, "Delete it in the previous cell, whose change capture takes it out of the index:")
+	comparing := block(t, "Count what both cells have of it; nothing is printed when they agree:")
+	copying := block(t, "Copy the laboratory's rows and files while its requests get 503:")
 	previous, next := startCell(t, 1), startCell(t, 2)
 	haveUsers(t, previous.Platform)
 	haveUsers(t, next.Platform)
 	move := t.TempDir()
-	rows := strict + block(t, "Say which rows are the laboratory's, in the order in which they can be deleted:")
-	deletion := block(t, "Delete it in the previous cell, whose change capture takes it out of the index:")
-	comparing := block(t, "Count what both cells have of it; nothing is printed when they agree:")
 	follow(t, rows+"\n"+deletion, moving(t, next, previous, move), tools) // the next cell has the demo data, too
 	previous.wantEveryTable(t, filepath.Join(move, "rows"))
 	others := previous.countOthers(t)
@@ -76,7 +77,7 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	})
 	previous.sent(t)
 	environment := moving(t, previous, next, move)
-	follow(t, rows+"\n"+block(t, "Copy the laboratory, while it is silent:")+"\n"+comparing, environment, tools)
+	follow(t, rows+"\n"+copying+"\n"+comparing, environment, tools)
 	if long() {
 		must(t, next.Run(t.Context(), "exec", "cdc", "reconcile", "--wait", "2m"))
 	}

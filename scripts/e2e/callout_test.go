@@ -16,6 +16,7 @@ import (
 // critical potassium (department 5), a blood count with a critical haemoglobin (department 4), and a normal glucose.
 func newCriticalBill(t *testing.T, bill, potassiumStatus, countStatus int) {
 	t.Helper()
+	wantUnused(t, bill)
 	applyFixture(t, fmt.Sprintf(`{"mysql":{
 		"billing":[{"id":%[1]d,"labId_id":12,"labBillId":%[1]d,"orderNumber":"E2E","userDetailsId_id":501,"orgId_id":45,"docId_id":301}],
 		"billingInfo":[{"id":%[1]d,"billId_id":%[1]d,"labId_id":12,"testId_id":66}],
@@ -27,6 +28,14 @@ func newCriticalBill(t *testing.T, bill, potassiumStatus, countStatus int) {
 			{"labReportId_id":%[2]d,"index":2,"order":2,"parameter_name":"Potassium","value":"7.1"},{"labReportId_id":%[2]d,"index":1,"order":1,"parameter_name":"Sodium","value":"140"},
 			{"labReportId_id":%[3]d,"index":1,"order":1,"parameter_name":"Haemoglobin","value":"5.9"},{"labReportId_id":%[4]d,"index":1,"order":1,"value":"88"}]}}`,
 		bill, bill+1, bill+2, bill+3, potassiumStatus, countStatus))
+}
+
+// wantUnused fails when another test has created the bill: notices and history of that test would be counted, too.
+func wantUnused(t *testing.T, bill int) {
+	t.Helper()
+	if count(t, fmt.Sprint("SELECT COUNT(*) FROM billing WHERE id = ", bill)) > 0 {
+		t.Fatalf("another test has created bill %d", bill)
+	}
 }
 
 func records(t *testing.T, session string, bill int) map[string]any {

@@ -32,18 +32,18 @@ func TestCalloutLive(t *testing.T) {
 	if e := stranger.next(); e.name != "worklist" || len(e.data["open"].([]any)) != 0 {
 		t.Errorf("the other laboratory begins with %s %v", e.name, e.data)
 	}
-	newCriticalBill(t, 978000, 0, 3)
-	if got := evaluateBill(t, 978000); got.status != http.StatusOK {
+	newCriticalBill(t, 977900, 0, 3)
+	if got := evaluateBill(t, 977900); got.status != http.StatusOK {
 		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
-	board.wantOpen(978001, true)
-	alias.wantOpen(978001, true)
-	got := call(t, labSession, "POST", "/report/978000/critical/callout", `{"is_draft":false,"lab_report_ids":[978001],"recipients":["Referral Doctor"],
+	board.wantOpen(977901, true)
+	alias.wantOpen(977901, true)
+	got := call(t, labSession, "POST", "/report/977900/critical/callout", `{"is_draft":false,"lab_report_ids":[977901],"recipients":["Referral Doctor"],
 		"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`)
 	if got.status != http.StatusOK {
 		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
-	board.wantOpen(978001, false)
+	board.wantOpen(977901, false)
 	for len(stranger.events) > 0 {
 		if e := stranger.next(); e.name == "worklist" {
 			t.Errorf("the other laboratory hears %v", e.data)

@@ -86,6 +86,7 @@ func insist(t *testing.T, path, body string) (requestID string) {
 // the id of the confirming request.
 func criticalFromAnInstrument(t *testing.T, bill int) (confirmed string) {
 	t.Helper()
+	wantUnused(t, bill)
 	applyFixture(t, fmt.Sprintf(`{"mysql":{
 		"billing":[{"id":%[1]d,"labId_id":12,"labBillId":%[1]d,"orderNumber":"E2E","userDetailsId_id":501,"orgId_id":45,"docId_id":301}],
 		"billingInfo":[{"id":%[1]d,"billId_id":%[1]d,"labId_id":12,"testId_id":66}],

@@ -183,7 +183,7 @@ func TestSearchPageOpensNoPatientOfAnEarlierSearch(t *testing.T) {
 // TestCalloutPageSavesNothingByADoubleClick double-clicks a card that covers the place of the dialog's button for
 // attempts.
 func TestCalloutPageSavesNothingByADoubleClick(t *testing.T) {
-	p, card := openCard(t, 979800)
+	p, card := openCard(t, 979830)
 	p.Eval(`((r) => {
 		document.getElementById("close").click();
 		` + card + ".style.cssText = `position: fixed; z-index: 9; left: ${r.x}px; top: ${r.y}px; width: ${r.width}px; height: ${r.height}px`" + `;

@@ -16,7 +16,7 @@ import (
 // services that worked on it, across two outboxes and the task queue.
 func TestOneRequestIDGoesFromAnInstrumentsResultToThePush(t *testing.T) {
 	t.Parallel()
-	id := criticalFromAnInstrument(t, 979000)
+	id := criticalFromAnInstrument(t, 979050)
 	for _, want := range []struct{ service, line string }{
 		{"rerun", "call done /lab.rerun.v1.RerunService/ConfirmRerun"},
 		{"callout", "call done /lab.callout.v1.CalloutService/EvaluateReports"},

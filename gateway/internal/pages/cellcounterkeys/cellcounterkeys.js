@@ -139,8 +139,8 @@ function changed() {
   return list;
 }
 
-// mappingOf returns the mapping of a row as the service stores it. With an unchanged cell it includes include_in_total: the service matches
-// mappings by key, so it would treat two exchanged keys as changed cells and use the default of each cell.
+// mappingOf returns the mapping of a row as the service stores it. With an unchanged cell it includes include_in_total, because a service of
+// an earlier version treats two exchanged keys as changed cells and uses the default of each cell.
 function mappingOf(row) {
   const mapping = { key: row.key, cell_id: row.cell, report_format_index: row.index, report_format_order: row.order };
   return row.cell === row.saved?.cell ? { ...mapping, include_in_total: !row.apart } : mapping;

@@ -337,8 +337,11 @@ func TestNucleatedRedCellsStayOutOfTheTotal(t *testing.T) {
 		{"the documented fields again", save(whole("r", 3, 13)), "n:true r:false"},
 		{"a white cell outside the total", save(smudge), "n:false r:false"},
 		{"it stays there", save(whole("n", 1, 1)), "n:false r:false"},
-		{"the key counts another cell", patch(&cellcounterv1.MappingInput{Key: ptr("r"), CellId: ptr(int64(2))}), "n:false r:true"},
-		{"and the first one again", patch(&cellcounterv1.MappingInput{Key: ptr("r"), CellId: ptr(int64(13))}), "n:false r:false"},
+		{"another cell joins", save(whole("m", 4, 4)), "m:true n:false r:false"},
+		{"their keys are exchanged", save(whole("m", 1, 1), whole("n", 4, 4)), "m:false n:true r:false"},
+		{"and back", save(whole("n", 1, 1), whole("m", 4, 4)), "m:true n:false r:false"},
+		{"the key counts another cell", patch(&cellcounterv1.MappingInput{Key: ptr("r"), CellId: ptr(int64(2))}), "m:true n:false r:true"},
+		{"and the first one again", patch(&cellcounterv1.MappingInput{Key: ptr("r"), CellId: ptr(int64(13))}), "m:true n:false r:false"},
 	} {
 		if step.got != step.want {
 			t.Errorf("%s: %s, want %s", step.name, step.got, step.want)

@@ -48,7 +48,7 @@ func (m *matching) plan() (Plan, error) {
 			p.Inserted++
 		}
 		p.Previous = append(p.Previous, before)
-		after, err := change.apply(before)
+		after, err := m.kept(i, change).apply(before)
 		if lacks := (missing{}); errors.As(err, &lacks) {
 			fields = append(fields, apperr.Field{Index: i, Name: lacks.field, Message: lacks.Error()})
 		}
@@ -65,6 +65,16 @@ func (m *matching) plan() (Plan, error) {
 	p.Result = append(p.Result, p.Write...)
 	slices.SortFunc(p.Result, func(a, b Row) int { return a.Parameter.compare(b.Parameter) })
 	return p, unique(p.Result)
+}
+
+// kept returns the change of an element with the stored IncludeInTotal as its default, if its parameter has its cell
+// already: another key for both is no other choice, whichever row the element updates.
+func (m *matching) kept(element int, c Change) Change {
+	r := m.edges[element].byParameter
+	if r >= 0 && c.CellID != nil && m.present[r].CellID == *c.CellID {
+		c.Default = m.present[r].IncludeInTotal
+	}
+	return c
 }
 
 func (p Parameter) compare(q Parameter) int {

@@ -112,6 +112,34 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestAnotherKeyKeepsWhatIsCountedApart gives a cell that is counted outside the total another key, with a client that
+// does not know include_in_total.
+func TestAnotherKeyKeepsWhatIsCountedApart(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ changes, want string }{
+		"a free key":                            {"c-1:1", "c-1:false b-2:true"},
+		"the keys exchanged":                    {"a-2:2 b-1:1", "b-1:false a-2:true"},
+		"its key goes to a new parameter":       {"a-3:3 c-1:1", "c-1:false b-2:true a-3:true"},
+		"its parameter gets another cell":       {"a-1:3", "a-1:true b-2:true"},
+		"another parameter gets the cell":       {"b-2:1", "a-1:false b-2:true"},
+		"the keys exchanged, without the cells": {"a-2 b-1", "b-1:true a-2:false"},
+	} {
+		present, changes := scopeOf("a-1 b-2"), changesOf(c.changes)
+		present[0].IncludeInTotal = false
+		for i := range changes {
+			changes[i].Default = true
+		}
+		plan, err := mapping.NewPlan(present, changes)
+		var got []string
+		for _, r := range plan.Result {
+			got = append(got, fmt.Sprintf("%s-%d:%t", r.Key, r.Parameter.Index, r.IncludeInTotal))
+		}
+		if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
+		}
+	}
+}
+
 // After any write, a scope must have no key or parameter twice, and contain the requested mappings and every mapping
 // that the request did not name.
 func TestPlanKeepsTheRulesOfAScope(t *testing.T) {

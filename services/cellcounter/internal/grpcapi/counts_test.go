@@ -3,6 +3,7 @@ package grpcapi_test
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -176,6 +177,36 @@ func TestACountIsOfTheSampleThatWasCounted(t *testing.T) {
 	draw("")
 	if got := save(ptr("S-2")); got != "" {
 		t.Errorf("the number was removed: %s, want no error", got)
+	}
+}
+
+// The sample is rejected while its smear is counted: the report has no number until the next sample is drawn. The count
+// must not become one of the next sample.
+func TestACountIsOfItsSampleWhileTheReportHasNone(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	s := over(db, "global")
+	draw := func(sample string) { storetest.Exec(t, db, "UPDATE labReportRelation SET sampleId = ?", sample) }
+	save := func(sample string) error {
+		_, err := s.SaveCount(as(t, user), &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
+			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 100}}, SampleId: &sample})
+		return err
+	}
+	if err := save(strings.Repeat("é", 65)); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("a number that is too long: %v, want Invalid", err)
+	}
+	if err := save("S-1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		sample string
+		other  bool
+	}{{"", false}, {"S-2", true}, {"S-1", false}} {
+		draw(c.sample)
+		out, err := s.GetCounts(as(t, user), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001})
+		if err != nil || out.GetObservers()[0].GetOtherSample() != c.other {
+			t.Errorf("the count of S-1 while the report has %q: %v, %v; want of another sample: %t", c.sample, out, err, c.other)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -32,6 +33,9 @@ type Count struct {
 	CountedBy authn.Actor
 	CountedAt int64 // epoch seconds
 	Version   int64 // from 1, increases with each replacement
+	// SampleID is the counted sample as the caller named it. It is stored while the report has no number of its sample,
+	// and is empty in counts that were read.
+	SampleID string
 	// OtherSample is set for a stored count of a previous sample of the report. It takes no part in the comparison, and
 	// anyone may count the present sample in its place.
 	OtherSample bool
@@ -98,6 +102,9 @@ func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, err
 	if s.Observer < 1 || s.Observer > Observers {
 		return Comparison{}, apperr.InvalidField("observer", fmt.Sprintf("observer must be from 1 to %d", Observers))
 	}
+	if utf8.RuneCountInString(s.SampleID) > maxSampleID {
+		return Comparison{}, apperr.InvalidField("sample_id", "sample_id has at most 64 characters")
+	}
 	if err := Check(s.Given); err != nil {
 		return Comparison{}, err
 	}
@@ -121,7 +128,7 @@ func Decide(f Facts, s Saving, now time.Time) (Decision, error) {
 	if err := checkCells(s.Given, f.Cells); err != nil {
 		return Decision{}, err
 	}
-	count := Count{Observer: s.Observer, CountedBy: s.By, CountedAt: now.Unix(), Version: 1}
+	count := Count{Observer: s.Observer, CountedBy: s.By, CountedAt: now.Unix(), Version: 1, SampleID: s.SampleID}
 	d := Decision{Report: f.Report}
 	count.Tallies, d.Warnings = Tallies(s.Given, f.Cells)
 	previous, err := count.previous(f.Counts)

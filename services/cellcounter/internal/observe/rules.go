@@ -18,6 +18,8 @@ const (
 	MaxTotal = 10_000
 	// Observers is the maximum number of counts per report.
 	Observers = 2
+	// maxSampleID is the width of the column in characters.
+	maxSampleID = 64
 )
 
 // Errors for callers.

@@ -75,11 +75,11 @@ func (c counted) put(ctx context.Context, tx *sql.Tx, count observe.Count) error
 	by := count.CountedBy
 	_, err = tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
 		" counted_by_kind, counted_by_name, counted_at, version, sample_id) VALUES (?,?,?,?,?,?,?,?,?,?,"+
-		" (SELECT NULLIF("+sampleOfReport+", '') FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ?))"+
+		" (SELECT COALESCE(NULLIF("+sampleOfReport+", ''), NULLIF(?, '')) FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ?))"+
 		" ON DUPLICATE KEY UPDATE sample_id = VALUES(sample_id), version = VALUES(version), counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
 		" counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
 		c.access.Lab.LabID(), c.reportID, c.testID, count.Observer, string(document), by.ID, string(by.Kind), by.Name,
-		count.CountedAt, count.Version, c.reportID, c.access.Lab.LabID())
+		count.CountedAt, count.Version, count.SampleID, c.reportID, c.access.Lab.LabID())
 	return mysqldb.Wrap("store count", err)
 }
 

@@ -260,6 +260,38 @@ func TestAMessageForARequestAnswersItOnce(t *testing.T) {
 	}
 }
 
+// TestARequestAfterARedrawWaitsForItsOwnValues draws the sample again while a second request is open. The redraw closes
+// the rerun without a confirm or an abort.
+func TestARequestAfterARedrawWaitsForItsOwnValues(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.ask(1)
+	f.say(1, "1=9.1")
+	f.ask(1)
+	f.Set(storetest.Report, "sampleRedrawFlag", 1)
+	f.Sweep()
+	f.Set(storetest.Report, "sampleRedrawFlag", 0)
+	f.Set(storetest.Report, "sampleId", "S-2")
+	number, err := f.Ask(t, storetest.Report, 3, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text string
+		want receive.Result
+	}{
+		{"1=9.2 3=4.2", receive.Result{Accepted: []int{3}, Rejected: []int{1}, Pending: []int{8}, Flag: rerun.Requested}},
+		{"8=5", receive.Result{Accepted: []int{8}, Pending: []int{}, Flag: rerun.Fulfilled}},
+	} {
+		m := message(number, c.text)
+		m.SampleID = "S-2"
+		got, err := f.send(m)
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", c.text, err, diff)
+		}
+	}
+}
+
 func TestWhatCannotBeAccepted(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

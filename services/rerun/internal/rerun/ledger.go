@@ -68,21 +68,23 @@ func (l *Ledger) Note(category activitylog.Category, meta []byte, recent bool) {
 	}
 }
 
-// Request returns the committed request with a number.
+// Request returns the newest committed request with a number: numbers begin again after another program closed a rerun,
+// for example because the sample was drawn again.
 func (l Ledger) Request(number int) (Mark, bool) {
-	i := slices.IndexFunc(l.Requests, func(m Mark) bool { return m.Number == number })
-	if i < 0 {
-		return Mark{}, false
+	for _, m := range slices.Backward(l.Requests) {
+		if m.Number == number {
+			return m, true
+		}
 	}
-	return l.Requests[i], true
+	return Mark{}, false
 }
 
-// Latest returns the request with the highest number, which determines whether the rerun is fulfilled.
+// Latest returns the newest request, which determines whether the rerun is fulfilled.
 func (l Ledger) Latest() (Mark, bool) {
 	if len(l.Requests) == 0 {
 		return Mark{}, false
 	}
-	return slices.MaxFunc(l.Requests, func(a, b Mark) int { return a.Number - b.Number }), true
+	return l.Requests[len(l.Requests)-1], true
 }
 
 // Answered reports whether a message for a request was received before.

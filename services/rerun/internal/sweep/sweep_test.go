@@ -60,6 +60,30 @@ func TestDocumentsOfOtherProgramsAndOpenRerunsAreKept(t *testing.T) {
 	}
 }
 
+// TestTheNewestRequestIsCompleted closes two requests without a confirm, and then stores the values of a third request,
+// whose number is lower, without their commit.
+func TestTheNewestRequestIsCompleted(t *testing.T) {
+	t.Parallel()
+	f := storetest.New(t)
+	for _, act := range []act{ask(1), say(1, "1=9.1"), ask(1)} {
+		if err := act(t, f.Cases, 7001); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Set(7001, "sampleRedrawFlag", 0) // closed by another program
+	f.Sweep()
+	number, err := f.Ask(t, 7001, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Insert(nil, rerun.Value{ID: "left", LabID: 12, ReportID: 7001, SampleID: "S-1", Number: number, Index: 3, Value: "4.2",
+		CreatedAt: f.Clock.Now()})
+	f.Sweep()
+	if s := f.State(7001); s.Flag != rerun.Fulfilled || f.Counts.Of(sweep.Completed) != 1 {
+		t.Errorf("flag %d, %d completed; want flag 4 and one", s.Flag, f.Counts.Of(sweep.Completed))
+	}
+}
+
 func TestYoungDocumentsAreKept(t *testing.T) {
 	t.Parallel()
 	f := storetest.New(t)

@@ -252,6 +252,29 @@ func TestAConfirmFromAnOldPageIsRefused(t *testing.T) {
 	}
 }
 
+// TestAPageIsConfirmedAfterAClockWasAhead stores a value while the clock is two hours ahead. The clock is then corrected,
+// so the page is newer than now.
+func TestAPageIsConfirmedAfterAClockWasAhead(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Clock.Advance(2 * time.Hour)
+	if _, err := f.Say(t, storetest.Message(storetest.Report, 1, "1=9.3")); err != nil {
+		t.Fatal(err)
+	}
+	f.Clock.Advance(-2 * time.Hour)
+	l, err := listing.New(f.Reports, f.Documents).List(t.Context(), storetest.Scope(t, 12), storetest.Report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := rerun.Result{Index: 1, Value: "9.3"}
+	if _, err := f.confirmSeen(l.AsOf.Add(time.Millisecond), row); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("a page that is newer than the newest: %v, want Invalid", err)
+	}
+	if _, err := f.confirmSeen(l.AsOf, row); err != nil {
+		t.Errorf("the present page, of %v at %v: %v", l.AsOf, f.Clock.Now(), err)
+	}
+}
+
 func TestWithoutAPageOnlyAConfirmedIndexIsCompared(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

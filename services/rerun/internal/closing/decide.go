@@ -167,12 +167,14 @@ func refuse(row int, field, message string) error {
 }
 
 // fresh rejects a confirm from an outdated page. If the time of the page is unknown, it rejects only confirms of a
-// value that has just replaced another one of the same rerun number.
+// value that has just replaced another one of the same rerun number. The as_of of GET may be in the future, if a value
+// was stored while a clock was ahead.
 func (f Facts) fresh(c Confirmation, tests []int64, now time.Time) error {
+	changed := f.ChangedAt(f.Values)
 	switch {
-	case c.SeenAt.After(now.Add(clockSkew)):
+	case c.SeenAt.After(now.Add(clockSkew)) && c.SeenAt.After(changed):
 		return apperr.InvalidField("seen_at", "seen_at is in the future; send the as_of that GET returned")
-	case !c.SeenAt.IsZero() && f.ChangedAt(f.Values).After(c.SeenAt):
+	case !c.SeenAt.IsZero() && changed.After(c.SeenAt):
 		return ErrValuesArrived
 	case !c.SeenAt.IsZero():
 		return nil

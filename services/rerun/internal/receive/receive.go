@@ -76,6 +76,13 @@ type Reading struct {
 	Name  string // empty: the parameter's name is used
 }
 
+// hasAll reports whether the message has a reading of every index.
+func (c Command) hasAll(indices []int) bool {
+	return !slices.ContainsFunc(indices, func(index int) bool {
+		return !slices.ContainsFunc(c.Readings, func(r Reading) bool { return r.Index == index })
+	})
+}
+
 // Result is the result of a message.
 type Result struct {
 	ByInstrument bool
@@ -157,7 +164,7 @@ func (u *UseCase) load(
 			return facts, err
 		}
 	}
-	if everything || unknown || f.Unconfirmed.Digest != "" || len(c.Readings) < len(request.Requested) {
+	if everything || unknown || f.Unconfirmed.Digest != "" || !c.hasAll(request.Requested) {
 		facts.Values, err = u.d.Documents.ValuesOfReports(ctx, scope, []int64{c.ReportID})
 	}
 	uncommitted := func(v rerun.Value) bool { return v.Number > f.Ledger.Highest() }

@@ -387,6 +387,33 @@ func TestNoCompletionIsLost(t *testing.T) {
 	t.Logf("%d reports and %d messages of one report at once: all %d are fulfilled", reports, 2*parts, reports+1)
 }
 
+// dying are reports whose transactions end before the commit.
+type dying struct{ request.Reports }
+
+func (d dying) Change(ctx context.Context, scope authn.LabScope, id int64, wants rerun.Wants,
+	decide func(rerun.Facts) (rerun.Change, error),
+) error {
+	return d.Reports.Change(ctx, scope, id, wants, func(f rerun.Facts) (rerun.Change, error) {
+		_, err := decide(f)
+		return rerun.Change{}, errors.Join(err, errBroken)
+	})
+}
+
+// TestAWholeProfileAfterACrashCountsWhatIsThere stores a requested value without its commit. The next message has as
+// many values as were requested, but only one of these.
+func TestAWholeProfileAfterACrashCountsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.ask(1, 3)
+	if _, err := f.On(dying{f.Reports}, f.Documents, f.AtOnce()).Say(t, message(1, "1=7.9")); !errors.Is(err, errBroken) {
+		t.Fatalf("error = %v, want %v", err, errBroken)
+	}
+	if r := f.say(1, "3=4.2 8=5"); len(r.Pending) != 0 {
+		t.Errorf("pending %v, want nothing", r.Pending)
+	}
+	f.expect(rerun.Fulfilled, "1:1=7.9", "1:3=4.2")
+}
+
 // broken is a document store in which writes fail.
 type broken struct{ storetest.Documents }
 

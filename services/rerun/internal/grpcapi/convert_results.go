@@ -1,6 +1,7 @@
 package grpcapi
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -75,7 +76,7 @@ func checkLengths(c receive.Command) error {
 }
 
 // resultsOf parses device_data of results to store. Unlike readings that are only judged, no value may be missing, and
-// an index may have one value only.
+// an index may have one value only. It may have this value under several names, which may be those of several tests.
 func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 	readings, err := readingsOf(rows)
 	if err != nil {
@@ -92,12 +93,12 @@ func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 			return nil, rowError(i, "parameter_name", "parameter_name has at most 255 characters")
 		}
 		earlier, again := values[r.Index]
-		switch {
-		case !again:
-			values[r.Index] = r.Value
-			results = append(results, receive.Reading{Index: r.Index, Value: r.Value, Name: name})
-		case earlier != r.Value:
+		if again && earlier != r.Value {
 			return nil, rowError(i, "index", "index stands twice in device_data, with two values; send one message for each test")
+		}
+		values[r.Index] = r.Value
+		if result := (receive.Reading{Index: r.Index, Value: r.Value, Name: name}); !slices.Contains(results, result) {
+			results = append(results, result)
 		}
 	}
 	return results, nil

@@ -132,6 +132,20 @@ func TestAWrongMessageOfAnInstrumentIsRefused(t *testing.T) {
 	}
 }
 
+func TestTheNamesOfAnIndexAreRead(t *testing.T) {
+	t.Parallel()
+	in, r := count(), &results{}
+	in.DeviceData[0].ParameterName, in.DeviceData[2].ParameterName = proto.String("ESR"), proto.String("Other")
+	if _, err := resultServer(r).AddValues(as(t, asha), in); err != nil {
+		t.Fatal(err)
+	}
+	want := []receive.Reading{{Index: 3, Value: "4.20", Name: "ESR"}, {Index: 1, Value: "13.5", Name: "Hb"},
+		{Index: 3, Value: "4.20", Name: "Other"}}
+	if diff := cmp.Diff(want, r.command.Readings); diff != "" {
+		t.Errorf("readings (-want +got):\n%s", diff)
+	}
+}
+
 // decision returns a valid confirmation.
 func decision() *rerunv1.ConfirmRerunRequest {
 	return &rerunv1.ConfirmRerunRequest{LabReportId: 7001, RerunConfirmedData: []*rerunv1.ConfirmedValue{

@@ -92,23 +92,36 @@ func (f Facts) repetition(c Command, recordID string, now time.Time) (Decision, 
 	return d, nil
 }
 
-// admit checks the sample, returns the wanted readings, and adds the indices to the result as accepted or rejected.
+// admit checks the sample, returns the wanted readings, each index once, and adds the indices to the result as accepted
+// or rejected. An index with the names of two tests is an error, because a rerun has one value of an index.
 func (d *Decision) admit(f Facts, c Command, want func(index int) bool) (wanted []Reading, err error) {
 	if !f.Report.HasSample(c.SampleID) {
 		return nil, ErrSample
 	}
 	for _, reading := range c.Readings {
-		if !want(reading.Index) {
+		i := slices.IndexFunc(wanted, func(w Reading) bool { return w.Index == reading.Index })
+		switch {
+		case slices.Contains(d.Result.Rejected, reading.Index) || i >= 0 && f.mayBeOfOneTest(wanted[i], reading):
+		case i >= 0:
+			return nil, ErrTwoTests
+		case !want(reading.Index):
 			d.Result.Rejected = append(d.Result.Rejected, reading.Index)
-			continue
+		default:
+			wanted = append(wanted, reading)
+			d.Result.Accepted = append(d.Result.Accepted, reading.Index)
 		}
-		wanted = append(wanted, reading)
-		d.Result.Accepted = append(d.Result.Accepted, reading.Index)
 	}
 	if len(wanted) == 0 {
 		return nil, ErrNothing
 	}
 	return wanted, nil
+}
+
+// mayBeOfOneTest reports whether no names of two tests are in readings of one index.
+func (f Facts) mayBeOfOneTest(a, b Reading) bool {
+	test, known := f.Tests.Of(0, a.Index, a.Name)
+	other, otherKnown := f.Tests.Of(0, b.Index, b.Name)
+	return !known || !otherKnown || test == other
 }
 
 // record returns the record of a repetition. Its number exceeds all numbers in the ledger and in the documents that

@@ -65,7 +65,7 @@ type Command struct {
 	DeviceID   string
 	DeviceName string
 	RerunType  string
-	Readings   []Reading // not empty; every index once
+	Readings   []Reading // not empty; an index has one value, perhaps under several names
 	Actor      authn.Actor
 }
 
@@ -98,7 +98,9 @@ var (
 	ErrNoRequest = apperr.New(apperr.Invalid, "NO_ACTIVE_RERUN", "No active rerun request")
 	ErrNothing   = apperr.InvalidField("device_data", "device_data holds none of the parameters that this rerun is about")
 	ErrSample    = apperr.InvalidField("sample_id", "sample_id is not the sample of this report")
-	ErrTooMany   = apperr.New(apperr.Conflict, "TOO_MANY_RERUNS",
+	ErrTwoTests  = apperr.InvalidField("device_data",
+		"device_data has an index with the names of two tests of this report; send one message for each test")
+	ErrTooMany = apperr.New(apperr.Conflict, "TOO_MANY_RERUNS",
 		"This report has too many reruns; confirm or abort them first")
 	ErrOtherTest = apperr.New(apperr.Conflict, "INDEX_OF_ANOTHER_TEST",
 		"An index of this rerun already has the value of another test; send this one with rerun_number -1")

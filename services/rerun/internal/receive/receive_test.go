@@ -206,6 +206,30 @@ func TestNoTestsValueReplacesThatOfAnother(t *testing.T) {
 	f.expect(rerun.Fulfilled, "1:8=7.9", "2:8=118")
 }
 
+// TestEqualValuesOfTwoTestsAreNotOneValue sends one message about two tests of a profile that share an index, and by
+// chance a value.
+func TestEqualValuesOfTwoTestsAreNotOneValue(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 8, Order: 9, Name: "Other"})
+	both := func(text, first, second string) receive.Command {
+		m := message(-1, text)
+		m.Readings[0].Name, m.Readings[1].Name = first, second
+		return m
+	}
+	f.refused(both("8=5 8=5", "ESR", "Other"), receive.ErrTwoTests)
+	f.expect(rerun.Normal)
+	for name, m := range map[string]receive.Command{
+		"one test under two names": both("1=9.1 1=9.1", "Hb", "HGB"), "one test and no name": both("8=5 8=5", "ESR", ""),
+		"not of this report": both("99=5 99=5", "ESR", "Other"),
+	} {
+		m.Readings = append(m.Readings, receive.Reading{Index: 3, Value: "4.2"})
+		if r, err := f.send(m); err != nil || len(r.Accepted)+len(r.Rejected) != 2 {
+			t.Errorf("%s: %+v, %v; want each index once", name, r, err)
+		}
+	}
+}
+
 func TestAMessageOfAnInstrumentIsRememberedForThirtyDays(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -161,9 +161,9 @@ func (r *reception) allowTracked(body io.Reader) error {
 		return err
 	}
 	switch strings.TrimSpace(string(text)) {
-	case "true", "1":
+	case "true", "True", "1": // the texts of a flag in every request
 		r.tracked = true
-	case "false", "0", "":
+	case "false", "False", "0", "":
 		r.tracked = false
 	default:
 		return apperr.InvalidField(trackedField, trackedField+" must be true or false")

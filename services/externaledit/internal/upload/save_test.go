@@ -113,6 +113,8 @@ func TestADocumentThatDoesNotBelongHereIsRefused(t *testing.T) {
 		"tracked":                       {word: tracked, reason: "TRACKED_CHANGES", kind: apperr.Conflict},
 		"tracked, allowed":              {word: tracked, before: value("true")},
 		"tracked, allowed at the end":   {word: tracked, after: value("true")},
+		"tracked, allowed by Python":    {word: tracked, before: value("True")},
+		"tracked, refused by Python":    {word: tracked, before: value("False"), reason: "TRACKED_CHANGES", kind: apperr.Conflict},
 		"tracked, not allowed":          {word: tracked, before: value("false"), reason: "TRACKED_CHANGES", kind: apperr.Conflict},
 		"tracked, and something unsure": {word: tracked, before: value("maybe"), reason: "INVALID_ARGUMENT", kind: apperr.Invalid},
 		"another report, tracked, allowed": {word: bytes.Clone(ofReport(7003)), before: value("true"),

@@ -39,10 +39,12 @@ func judge(ctx context.Context, err error) circuit.Verdict {
 	switch {
 	case err == nil:
 		return circuit.Verdict{Well: true}
-	case f.Postponed, f.OfMessage, errors.Is(ctx.Err(), context.Canceled):
+	case f.OfMessage, errors.Is(ctx.Err(), context.Canceled):
 		return circuit.Verdict{}
 	case f.Reason == provider.RateLimited:
 		return circuit.Verdict{Asked: f.RetryAfter}
+	case f.Postponed:
+		return circuit.Verdict{}
 	case f.Permanent && !f.Elsewhere:
 		return circuit.Verdict{Well: true}
 	}

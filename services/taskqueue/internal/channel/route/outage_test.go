@@ -1,11 +1,13 @@
 package route
 
 import (
+	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
@@ -88,6 +90,40 @@ func TestAProviderThatAsksForTimeGetsItFromAll(t *testing.T) {
 			t.Errorf("%v, asked %d times too early, %d claims", ended, early, claims)
 		}
 	})
+}
+
+// TestARateLimitUsesUpNoRetries: a gateway accepts ten messages per second and answers 429 to all others, with and
+// without Retry-After. A campaign is larger than what it accepts in the time of all retries. Every message must arrive,
+// also one without retries, and the gateway must not be called much more often than it accepts messages.
+func TestARateLimitUsesUpNoRetries(t *testing.T) {
+	t.Parallel()
+	for _, after := range []string{"", "2"} {
+		for _, retry := range []int{0, 3} {
+			synctest.Test(t, func(t *testing.T) {
+				b, refused := newFixture(false), 0
+				taken := map[int64]int{}
+				var mu sync.Mutex // guards refused and taken
+				b.says["a"] = func() (job.Result, error) {
+					time.Sleep(100 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					second := time.Now().Unix()
+					if taken[second]++; taken[second] <= 10 {
+						return job.Result{Sent: true}, nil
+					}
+					refused++
+					answer := &netguard.Response{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {after}}}
+					return job.Result{HTTPStatus: answer.Status}, provider.Status(answer, time.Now(), true, "")
+				}
+				b.use(t, Row{Channel: "email", Provider: "a"})
+				ended, claims := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(retry), 10*time.Minute)
+				t.Logf("Retry-After %q, retry %d: %d refusals, %d claims", after, retry, refused, claims)
+				if ended[job.Finished] != messages || refused > 4*messages {
+					t.Errorf("Retry-After %q, retry %d: %v, refused %d times; want all sent", after, retry, ended, refused)
+				}
+			})
+		}
+	}
 }
 
 func mails(retry int) []*job.Body {

@@ -292,9 +292,9 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 	})
 }
 
-func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
+func TestFaultsOfMessagesAndLimitsOfRecipientsDoNotPauseAProvider(t *testing.T) {
 	t.Parallel()
-	for _, err := range []error{job.Permanent("x", "x"), job.Retryable(provider.RateLimited, "x"), job.Postpone("x", 1),
+	for _, err := range []error{job.Permanent("x", "x"), provider.LimitedOne("x", 0), job.Postpone("x", 1),
 		&job.Failure{Reason: "smtp_4xx", OfMessage: true},
 		&job.Failure{Reason: "smtp_5xx", Permanent: true, Elsewhere: true, OfMessage: true}} {
 		b := newFixture(false)

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,23 @@ import (
 
 // RateLimited is the reason code for rate limits of a healthy provider.
 const RateLimited = "rate_limited"
+
+// limitDelay is the pause of a provider whose rate limit was reached and that requests no pause. It is short, because
+// many limits are per second, and grows while the limit stays reached.
+const limitDelay = 5 * time.Second
+
+// Limited returns a failure for a rate limit. The provider has not taken the message, so the message waits without
+// counting an attempt, and the provider is paused for wait or, if it is 0, for limitDelay.
+func Limited(message string, wait time.Duration) *job.Failure {
+	return job.AwaitRecovery(RateLimited, message, cmp.Or(wait, limitDelay))
+}
+
+// LimitedOne returns a failure like Limited for a rate limit of one recipient. It does not pause the provider.
+func LimitedOne(message string, wait time.Duration) *job.Failure {
+	failure := Limited(message, wait)
+	failure.OfMessage = true
+	return failure
+}
 
 // FailOver returns a failure that is permanent at this provider but allows another one to send the message.
 func FailOver(reason, message string) *job.Failure {
@@ -56,7 +74,7 @@ func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) erro
 	wait := netguard.RetryAfter(answer.Header, now)
 	switch {
 	case slices.Contains(c.Limits, code):
-		return job.Retryable(RateLimited, message).After(wait)
+		return Limited(message, wait)
 	case slices.Contains(c.Passing, code):
 		return job.Retryable(reason, message).After(wait)
 	case slices.Contains(c.Message, code):
@@ -82,7 +100,7 @@ func Status(answer *netguard.Response, now time.Time, paid bool, detail string) 
 	wait := netguard.RetryAfter(answer.Header, now)
 	switch status {
 	case http.StatusTooManyRequests:
-		return job.Retryable(RateLimited, message).After(wait)
+		return Limited(message, wait)
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusInternalServerError, http.StatusServiceUnavailable:
 		return job.Retryable(reason, message).After(wait)
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge:

@@ -22,7 +22,7 @@ func TestStatusesWithoutABetterCodeHaveTheirClass(t *testing.T) {
 	}{
 		{301, "elsewhere", "elsewhere"}, {400, "permanent", "permanent"}, {401, "elsewhere", "elsewhere"}, {402, "elsewhere", "elsewhere"},
 		{403, "elsewhere", "elsewhere"}, {404, "elsewhere", "elsewhere"}, {408, "retry", "retry"}, {413, "permanent", "permanent"},
-		{422, "permanent", "permanent"}, {425, "retry", "retry"}, {429, "retry", "retry"}, {500, "retry", "retry"}, {502, "unknown", "retry"},
+		{422, "permanent", "permanent"}, {425, "retry", "retry"}, {429, "postponed", "postponed"}, {500, "retry", "retry"}, {502, "unknown", "retry"},
 		{503, "retry", "retry"}, {504, "unknown", "retry"}, {520, "unknown", "retry"},
 	} {
 		for paid, want := range map[bool]string{true: c.paid, false: c.free} {

@@ -33,7 +33,9 @@ func failure(err error) error {
 		return provider.FailOver(said.Reason, said.Message)
 	case fcm.Platform:
 		return provider.FailOverOne(said.Reason, said.Message)
-	default: // RateLimited uses provider.RateLimited as its reason
+	case fcm.RateLimited:
+		return provider.Limited(said.Message, said.RetryAfter)
+	default:
 		return job.Retryable(said.Reason, said.Message).After(said.RetryAfter)
 	}
 }

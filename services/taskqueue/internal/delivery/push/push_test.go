@@ -213,7 +213,7 @@ func TestAnswersForOneTokenHaveTheirClass(t *testing.T) {
 		{"malformed token", fcm(400, "INVALID_ARGUMENT", "message.token", ""), "permanent", 0},
 		{"malformed message", fcm(400, "INVALID_ARGUMENT", "message.data", ""), "permanent", 0},
 		{"token of another project", fcm(403, "SENDER_ID_MISMATCH", "", ""), "permanent", 0},
-		{"quota", fcm(429, "QUOTA_EXCEEDED", "", "30"), "retry", 30 * time.Second},
+		{"quota", fcm(429, "QUOTA_EXCEEDED", "", "30"), "postponed", 30 * time.Second},
 		{"unavailable", fcm(503, "UNAVAILABLE", "", "Fri, 20 Nov 2026 12:01:00 GMT"), "retry", time.Minute},
 		{"internal", fcm(500, "INTERNAL", "", ""), "retry", 0},
 		{"gateway", reply{status: 502, body: "<html>"}, "retry", 0},

@@ -99,7 +99,7 @@ func TestNginxBeforeAGatewayAndWhatTheSMSBecomes(t *testing.T) {
 		{"/late", "ready", "unknown"}, // 504; the gateway may have the request
 		{"/away", "ready", "unknown"}, // 502; unclear whether the gateway has the request
 		{"/busy", "ready", "sent"},
-		{"/busy", "ready", "retry"},      // 429
+		{"/busy", "ready", "postponed"},  // 429
 		{"/dropped", "ready", "unknown"}, // the proxy closes the connection without a response
 		{"/moved", "ready", "elsewhere"},
 		{"/json", strings.Repeat("x", 2<<10), "permanent"}, // 413

@@ -204,7 +204,7 @@ func TestAnswersOfAGatewayHaveTheirClass(t *testing.T) {
 	}{
 		{200, `{"ok":true}`, "sent"}, {202, `{"ok":"true"}`, "sent"}, {200, `{"ok":false}`, "elsewhere"}, {200, `not JSON`, "unknown"}, {200, `{"o":true}`, "unknown"},
 		{200, "\xef\xbb\xbf" + `{"ok":true}`, "sent"}, {200, `{"ok":tr`, "unknown"}, {200, "\x1f\x8b\x08 packed", "unknown"}, {200, "", "unknown"},
-		{201, `{"ok":true}`, "elsewhere"}, {400, "", "permanent"}, {401, "", "elsewhere"}, {429, "", "retry"}, {500, "", "retry"},
+		{201, `{"ok":true}`, "elsewhere"}, {400, "", "permanent"}, {401, "", "elsewhere"}, {429, "", "postponed"}, {500, "", "retry"},
 		{502, "", "unknown"}, {503, "", "retry"}, {504, "", "unknown"},
 	} {
 		a.say(c.status, c.body)
@@ -375,8 +375,8 @@ func TestTwiliosErrorsHaveTheirClass(t *testing.T) {
 	}{
 		{"invalid number", fault(21211), 400, "permanent"}, {"unsubscribed", fault(21610), 400, "permanent"}, {"no mobile", fault(21614), 400, "permanent"},
 		{"too long", fault(21617), 400, "permanent"}, {"credentials", fault(20003), 401, "elsewhere"}, {"region not enabled", fault(21408), 400, "elsewhere"},
-		{"sender not ours", fault(21606), 400, "elsewhere"}, {"trial account", fault(21608), 400, "elsewhere"}, {"too fast", fault(20429), 429, "retry"},
-		{"queue full", fault(21611), 400, "retry"}, {"unknown code", fault(29999), 400, "permanent"}, {"forbidden", `{}`, 403, "elsewhere"},
+		{"sender not ours", fault(21606), 400, "elsewhere"}, {"trial account", fault(21608), 400, "elsewhere"}, {"too fast", fault(20429), 429, "postponed"},
+		{"queue full", fault(21611), 400, "postponed"}, {"unknown code", fault(29999), 400, "permanent"}, {"forbidden", `{}`, 403, "elsewhere"},
 		{"down", "<html>", 503, "retry"}, {"broken", "", 500, "retry"}, {"gateway", "", 502, "unknown"},
 		{"accepted and failed", `{"sid":"SM1","status":"failed","error_code":30006}`, 201, "permanent"},
 		{"accepted and failed, no code", `{"sid":"SM1","status":"failed"}`, 201, "elsewhere"}, {"accepted, unreadable", "ok", 201, "unknown"},

@@ -5,7 +5,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 func codes() *provider.Codes {
@@ -39,7 +38,8 @@ func (p *Provider) read(answer *netguard.Response) (id string, err error) {
 	known, code := codes(), provider.Code(answer.Body, "error.code")
 	switch {
 	case code == pairLimit: // limit of one recipient: other messages need not wait
-		return "", job.Retryable(provider.RateLimited, fmt.Sprintf("The provider refused the message (error %d)", code))
+		return "", provider.LimitedOne(fmt.Sprintf("The provider refused the message (error %d)", code),
+			netguard.RetryAfter(answer.Header, p.deps.Clock.Now()))
 	case code >= firstPermission && code <= lastPermission:
 		known.Account = append(known.Account, code)
 	}

@@ -147,7 +147,7 @@ func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 		status, code int
 		want         string
 	}{
-		{"throughput", 429, 130429, "retry"}, {"pair limit", 400, 131056, "retry"}, {"spam limit", 400, 131048, "retry"}, {"application limit", 400, 4, "retry"},
+		{"throughput", 429, 130429, "postponed"}, {"pair limit", 400, 131056, "postponed"}, {"spam limit", 400, 131048, "postponed"}, {"application limit", 400, 4, "postponed"},
 		{"their trouble", 500, 131000, "retry"}, {"unavailable", 503, 131016, "retry"}, {"maintenance", 500, 131057, "retry"},
 		{"no WhatsApp there", 400, 131026, "permanent"}, {"window closed", 400, 131047, "permanent"}, {"opted out", 400, 131050, "permanent"},
 		{"no such template", 404, 132001, "permanent"}, {"parameters", 400, 132000, "permanent"}, {"bad parameter", 400, 100, "permanent"},
@@ -160,13 +160,14 @@ func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 		if provider.Outcome(err) != c.want || result.Sent != (c.want == "unknown") || result.HTTPStatus != c.status {
 			t.Errorf("%s: %s %+v (%v), want %s", c.name, provider.Outcome(err), result, err, c.want)
 		}
-		if of := c.name == "template paused"; job.AsFailure(err).OfMessage != of { // such a template of one laboratory pauses no one
+		// A paused template of one laboratory, and the limit of one recipient, must not pause the provider.
+		if of := c.name == "template paused" || c.name == "pair limit"; job.AsFailure(err).OfMessage != of {
 			t.Errorf("%s: a failure of the message alone: %t, want %t", c.name, !of, of)
 		}
 		if strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "Asha") {
 			t.Errorf("%s: the error tells about the patient: %v", c.name, err)
 		}
-		if f := job.AsFailure(err); f.Reason == provider.RateLimited && (f.RetryAfter != 5*time.Second) != (c.name == "pair limit") {
+		if f := job.AsFailure(err); f.Reason == provider.RateLimited && f.RetryAfter != 5*time.Second {
 			t.Errorf("%s: waits %s", c.name, f.RetryAfter)
 		}
 	}

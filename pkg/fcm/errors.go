@@ -22,6 +22,7 @@ const (
 	Refused                    // the message or request will never be accepted
 	Configuration              // credentials or project are wrong: every request fails until an operator fixes them
 	Platform                   // the credentials of the device's platform are wrong: devices of other platforms are served
+	TargetLimited              // the rate of messages to this device or topic is limited: others are served
 )
 
 // Error is a classified error response. From the response its text contains only the status and the provider's error
@@ -48,6 +49,9 @@ type answerError struct {
 			Violations []struct {
 				Field string `json:"field"`
 			} `json:"fieldViolations"`
+			Quotas []struct {
+				Subject string `json:"subject"`
+			} `json:"violations"` // of google.rpc.QuotaFailure
 		} `json:"details"`
 	} `json:"error"`
 }
@@ -68,6 +72,8 @@ func Classify(answer *netguard.Response, now time.Time) *Error {
 		return is(DeadToken, "token_dead")
 	case code == "INVALID_ARGUMENT", code == "SENDER_ID_MISMATCH":
 		return is(Refused, "push_refused")
+	case code == "QUOTA_EXCEEDED" && !e.aboutProject():
+		return is(TargetLimited, "rate_limited").after(answer, now)
 	case code == "QUOTA_EXCEEDED", answer.Status == http.StatusTooManyRequests:
 		return is(RateLimited, "rate_limited").after(answer, now)
 	case code == "UNAVAILABLE", code == "INTERNAL", answer.Status >= http.StatusInternalServerError:
@@ -133,6 +139,19 @@ func (e *answerError) aboutToken() bool {
 		}
 	}
 	return strings.Contains(e.Error.Message, "registration token")
+}
+
+// aboutProject reports whether a QUOTA_EXCEEDED concerns the whole project. The code means that the limit of the
+// message's device or topic is exceeded; requests above the project's limit are refused before, without this code.
+func (e *answerError) aboutProject() bool {
+	for _, d := range e.Error.Details {
+		for _, v := range d.Quotas {
+			if strings.HasPrefix(v.Subject, "project") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // plain reports whether code looks like an error code, so that no other text gets into messages.

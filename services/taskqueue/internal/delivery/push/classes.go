@@ -35,6 +35,8 @@ func failure(err error) error {
 		return provider.FailOverOne(said.Reason, said.Message)
 	case fcm.RateLimited:
 		return provider.Limited(said.Message, said.RetryAfter)
+	case fcm.TargetLimited:
+		return provider.LimitedOne(said.Message, said.RetryAfter)
 	default:
 		return job.Retryable(said.Reason, said.Message).After(said.RetryAfter)
 	}

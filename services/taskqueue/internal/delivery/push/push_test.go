@@ -304,6 +304,39 @@ func TestAWrongCertificateOfOnePlatformKeepsThePushFromNoOtherDevice(t *testing.
 	}
 }
 
+// TestTheLimitOfADeviceOrTopicDelaysNoOtherPush: a device or topic has got too many messages. The provider must not be
+// paused for the critical results of all laboratories. The other devices of the push get it at once. A limit of the
+// whole project concerns all messages.
+func TestTheLimitOfADeviceOrTopicDelaysNoOtherPush(t *testing.T) {
+	t.Parallel()
+	quota := func(details string) reply {
+		return reply{status: 429, body: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","details":[` + details + `]}}`}
+	}
+	const target = `{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"QUOTA_EXCEEDED"}`
+	const violations = `{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"subject":%q,"description":"d"}]},`
+	g := serve(t)
+	p := g.provider(t)
+	for _, c := range []struct {
+		name  string
+		reply reply
+		want  bool
+	}{
+		{"device or topic", quota(target), true},
+		{"device, named", quota(fmt.Sprintf(violations, "busy") + target), true},
+		{"project, named", quota(fmt.Sprintf(violations, "project:lab-app") + target), false},
+		{"project", quota(`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"RATE_LIMIT_EXCEEDED"}`), false},
+		{"overload", reply{status: 429}, false},
+	} {
+		g.say("busy", c.reply)
+		b := body(`{"tokens":["busy","other"],"title":"T"}`)
+		result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: b})
+		f := job.AsFailure(err)
+		if provider.Outcome(err) != "postponed" || f.OfMessage != c.want || f.RetryAfter == 0 || result.Excerpt != `{"sent":1,"left":1}` {
+			t.Errorf("%s: %+v, %s; want a wait of the device alone: %t", c.name, f, result.Excerpt, c.want)
+		}
+	}
+}
+
 func TestAPushThatReachesNobodyFailedAndListsWhatFits(t *testing.T) {
 	t.Parallel()
 	g := serve(t)

@@ -84,7 +84,7 @@ func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) erro
 	case slices.Contains(c.Account, code):
 		return FailOver(reason, message)
 	case answer.Status < http.StatusMultipleChoices: // accepted but failed immediately
-		return FailOver(c.Prefix+"failed", message)
+		return FailOverOne(c.Prefix+"failed", message)
 	case code == 0:
 		return Status(answer, now, true, "")
 	}

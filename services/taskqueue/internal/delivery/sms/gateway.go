@@ -40,9 +40,14 @@ type Success struct {
 
 // Failure describes the response to a rejected message, for gateways that return a success status with a line of text.
 type Failure struct {
-	Text string `json:"text"` // regular expression that matches the body on failure
-	text *regexp.Regexp
+	Text    string `json:"text"`    // regular expression that matches the body on failure
+	Account string `json:"account"` // regular expression that matches rejections of the account; usualAccount by default
+	text    *regexp.Regexp
+	account *regexp.Regexp
 }
+
+// usualAccount matches the usual texts about credentials and balance. All other rejections concern one message.
+const usualAccount = `(?i)auth|credential|password|api.?key|balance|credit`
 
 // NewGateway returns a provider for the settings of a row. It renders the templates with a message full of special
 // characters, so that a missing escape function or a refused URL is detected as an error of the settings.
@@ -90,22 +95,29 @@ func (s *GatewaySettings) compileRules() (err error) {
 			return fmt.Errorf("failure.text: %w", err)
 		}
 	}
+	if s.Failure.account, err = regexp.Compile(cmp.Or(s.Failure.Account, usualAccount)); err != nil {
+		return fmt.Errorf("failure.account: %w", err)
+	}
 	return nil
 }
 
 // judge returns nil if the response confirms the message. After an ambiguous response, the outcome is unknown, never
 // refused.
 func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error {
-	if err := s.Success.judgeStatus(answer, now); err != nil {
-		return err
-	}
 	body := provider.Text(answer.Body)
+	switch accepted := s.Success.accepts(answer.Status); {
+	case !accepted && answer.Status < 300:
+		return s.Failure.of(body,
+			fmt.Sprintf("The provider answered %d, which its settings do not count as success", answer.Status))
+	case !accepted:
+		return provider.Status(answer, now, true, "")
+	}
 	asksBody := s.Failure.text != nil || s.Success.text != nil || s.Success.Field != ""
 	if asksBody && (answer.Truncated || answer.Header.Get("Content-Encoding") != "") {
 		return provider.Unreadable()
 	}
 	if s.Failure.text != nil && s.Failure.text.Match(body) {
-		return refusedByProvider()
+		return s.Failure.of(body, refused)
 	}
 	if s.Success.text != nil && !s.Success.text.Match(body) {
 		return provider.Unreadable()
@@ -118,26 +130,26 @@ func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error 
 	case !found:
 		return provider.Unreadable()
 	case !slices.Contains(s.Success.Values, value):
-		return refusedByProvider()
+		return s.Failure.of(body, refused)
 	}
 	return nil
 }
 
-func refusedByProvider() error {
-	return provider.FailOver("refused_by_provider", "The provider refused the message")
+const refused = "The provider refused the message"
+
+// of returns the failure of a rejected message. Only a rejection of the account pauses the provider: a campaign of one
+// laboratory to invalid numbers must not delay the messages of all others.
+func (f *Failure) of(body []byte, message string) error {
+	const reason = "refused_by_provider"
+	if f.account.Match(body) {
+		return provider.FailOver(reason, message)
+	}
+	return provider.FailOverOne(reason, message)
 }
 
-func (s *Success) judgeStatus(answer *netguard.Response, now time.Time) error {
-	accepted := answer.Status >= 200 && answer.Status < 300
+func (s *Success) accepts(status int) bool {
 	if len(s.Statuses) > 0 {
-		accepted = slices.Contains(s.Statuses, answer.Status)
+		return slices.Contains(s.Statuses, status)
 	}
-	switch {
-	case !accepted && answer.Status < 300:
-		return provider.FailOver("refused_by_provider",
-			fmt.Sprintf("The provider answered %d, which its settings do not count as success", answer.Status))
-	case !accepted:
-		return provider.Status(answer, now, true, "")
-	}
-	return nil
+	return status >= 200 && status < 300
 }

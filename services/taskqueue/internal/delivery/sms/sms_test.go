@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -164,6 +165,7 @@ func TestTemplatesThatForgetAnEscapeAreRefusedWhenTheyAreRead(t *testing.T) {
 		"no rule of success":   {"url": "https://x.test/", "success": map[string]any{}},
 		"a broken text rule":   {"url": "https://x.test/", "success": map[string]any{"text": "("}},
 		"a broken failure":     {"url": "https://x.test/", "failure": map[string]any{"text": "["}},
+		"a broken account":     {"url": "https://x.test/", "failure": map[string]any{"account": "["}},
 		"a strange method":     {"url": "https://x.test/", "method": "DELETE"},
 		"a misspelt setting":   {"url": "https://x.test/", "bdoy": "x"},
 	} {
@@ -254,12 +256,48 @@ func TestARefusalOfOneMessageSaysNothingAboutTheAccount(t *testing.T) {
 		want   bool
 	}{
 		{"region", 400, `{"code":21408}`, true}, {"filtered", 201, `{"sid":"SM1","status":"failed","error_code":30007}`, true},
+		{"failed at once", 201, `{"sid":"SM1","status":"failed","error_code":30008}`, true},
 		{"credentials", 401, `{"code":20003}`, false},
 	} {
 		a.say(c.status, c.body)
 		_, err := p.Handle(t.Context(), delivery(otp))
 		if f := job.AsFailure(err); provider.Outcome(err) != "elsewhere" || f.OfMessage != c.want {
 			t.Errorf("%s: %+v, want a failure of the message alone: %t", c.name, f, c.want)
+		}
+	}
+}
+
+// TestARefusalOfAGatewayPausesItOnlyForTheAccount: a gateway answers 200 to everything and says in its text what is
+// wrong. A campaign to invalid numbers must not pause it for the messages of all laboratories; an empty balance does.
+func TestARefusalOfAGatewayPausesItOnlyForTheAccount(t *testing.T) {
+	t.Parallel()
+	a := serve(t)
+	text := map[string]any{"success": map[string]any{"text": "^ID:"}, "failure": map[string]any{"text": "^ERR"}}
+	field := map[string]any{"success": map[string]any{"field": "ok", "values": []string{"true"}}}
+	status := map[string]any{"success": map[string]any{"statuses": []int{200}}}
+	listed := map[string]any{"success": map[string]any{"text": "^ID:"}, "failure": map[string]any{"text": "^ERR", "account": "^ERR 17"}}
+	for _, c := range []struct {
+		rules  map[string]any
+		status int
+		body   string
+		want   bool // of the message alone
+	}{
+		{text, 200, "ERR 105 invalid number", true}, {text, 200, "ERR 207 template unknown", true}, {text, 200, "ERR 12 message too long", true},
+		{text, 200, "ERR 001, Authentication failed", false}, {text, 200, "ERR 301 No credit left", false}, {text, 200, "ERR Insufficient Balance", false},
+		{field, 200, `{"ok":false,"error":"invalid number"}`, true}, {field, 200, `{"ok":false,"error":"wrong api_key"}`, false},
+		{status, 202, `{"error":"invalid number"}`, true}, {status, 202, `{"error":"balance"}`, false},
+		{listed, 200, "ERR 105", true}, {listed, 200, "ERR 175", false},
+	} {
+		rules := maps.Clone(c.rules)
+		rules["url"], rules["body"] = a.URL+"/", "{}"
+		g, err := gateway(t, rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.say(c.status, c.body)
+		_, err = g.Handle(t.Context(), delivery(otp))
+		if f := job.AsFailure(err); provider.Outcome(err) != "elsewhere" || f.OfMessage != c.want {
+			t.Errorf("%s: %+v, want a failure of the message alone: %t", c.body, f, c.want)
 		}
 	}
 }

@@ -236,6 +236,21 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 	}
 }
 
+// TestARefusalOfTheCompleteMessagePausesNoMailServer: a laboratory's campaign is refused as spam, or because of its
+// sender. That must not pause the mail server for all laboratories; a refused envelope sender is the account's.
+func TestARefusalOfTheCompleteMessagePausesNoMailServer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script script
+		want   bool
+	}{"spam": {script{data: reply(554, 5, 7, 1)}, true}, "sender": {script{mail: reply(550, 5, 7, 1)}, false}} {
+		_, err := send(t, newProvider(t, serve(t, c.script), nil, nil), simple)
+		if f := job.AsFailure(err); provider.Outcome(err) != "elsewhere" || f.OfMessage != c.want {
+			t.Errorf("%s: %+v, want a failure of the message alone: %t", name, f, c.want)
+		}
+	}
+}
+
 // TestWhoIsTakenGetsTheMessageAtOnceAndTheOthersLater: one recipient of several has a mistyped address, a full mailbox
 // or greylisting. The other recipients must get the message at once, and only that one is retried.
 func TestWhoIsTakenGetsTheMessageAtOnceAndTheOthersLater(t *testing.T) {

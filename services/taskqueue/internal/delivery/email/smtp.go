@@ -30,6 +30,7 @@ const (
 	greylistPatience = 4 * time.Hour
 	serviceCloses    = 421
 	recipientStep    = "recipient"
+	messageStep      = "message"
 	lost             = "connection_lost" // reason code of connection failures
 )
 
@@ -180,7 +181,7 @@ func finalFailure(err error) error {
 		return job.RepeatableDoubt("no_answer", "The mail server did not answer after the complete message; it may have been sent").
 			WithCause(err)
 	}
-	return replyFailure("message", err, false)
+	return replyFailure(messageStep, err, false)
 }
 
 // replyFailure classifies a reply: 4xx is temporary, 5xx permanent. 5.7.x (policy) concerns this sender and server, as
@@ -197,6 +198,8 @@ func replyFailure(step string, err error, own bool) *job.Failure {
 		failure.OfMessage = step == recipientStep && reply.Code != serviceCloses
 		failure.Patience = greylistPatience
 		return failure
+	case step == messageStep && strings.HasPrefix(reply.Msg, "5.7."): // the message's content or sender
+		return provider.FailOverOne("smtp_5xx", message)
 	case own, strings.HasPrefix(reply.Msg, "5.7."):
 		return provider.FailOver("smtp_5xx", message)
 	default:

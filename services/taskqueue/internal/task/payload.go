@@ -85,8 +85,8 @@ var errDigits = errors.New("must be digits")
 
 // WithRecipient returns data with the national number of to in contact and the calling code in countryCode, a form that
 // all releases read in the same way. A national number that could be read with its first digits as the calling code is
-// written with + and the calling code. Other members are unchanged. It returns data itself if it already has this form,
-// or if to has no country.
+// written with 00 and the calling code, without countryCode: 1.0.0 cannot read +, and would add countryCode. Other
+// members are unchanged. It returns data itself if it already has this form, or if to has no country.
 func WithRecipient(data []byte, to phone.Number) []byte {
 	var members map[string]json.RawMessage
 	if to.Country == 0 || json.Unmarshal(data, &members) != nil {
@@ -95,12 +95,15 @@ func WithRecipient(data []byte, to phone.Number) []byte {
 	country := strconv.Itoa(to.Country)
 	contact := strings.TrimPrefix(to.Digits, country)
 	if again, err := phone.Parse(to.Country, contact); err != nil || again != to {
-		contact = to.E164()
+		contact, country = "00"+to.Digits, ""
 	}
 	if string(members["countryCode"]) == country && strings.Trim(string(members["contact"]), `"`) == contact {
 		return data
 	}
 	members["contact"], members["countryCode"] = json.RawMessage(strconv.Quote(contact)), json.RawMessage(country)
+	if country == "" {
+		delete(members, "countryCode")
+	}
 	stored, err := json.Marshal(members)
 	if err != nil {
 		return data

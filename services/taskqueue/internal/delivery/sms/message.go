@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
@@ -51,7 +52,7 @@ type Message struct {
 	To      string // +919812345678
 	Digits  string // such as 919812345678
 	Country string // such as 91
-	Number  string // as in the task
+	Number  string // national, such as 9812345678
 	Message string
 	Sender  string // senderId of the task, otherwise the provider's sender
 	OTP     string
@@ -73,12 +74,20 @@ func Read(d worker.Delivery, sender string) (Message, error) {
 	return messageOf(d, &data, to, sender), nil
 }
 
+// national returns a number without its calling code. A reserved number has none.
+func national(n phone.Number) string {
+	if n.Country == 0 {
+		return n.Digits
+	}
+	return strings.TrimPrefix(n.Digits, strconv.Itoa(n.Country))
+}
+
 func messageOf(d worker.Delivery, data *task.SMS, to phone.Number, sender string) Message {
 	return Message{
 		To:      to.E164(),
 		Digits:  to.Digits,
 		Country: strconv.Itoa(to.Country),
-		Number:  string(data.Contact),
+		Number:  national(to),
 		Message: data.Message,
 		Sender:  cmp.Or(data.SenderID, sender),
 		OTP:     string(data.OTP),

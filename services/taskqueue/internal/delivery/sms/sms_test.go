@@ -131,7 +131,7 @@ func TestAGatewayGetsWhatItsTemplateSays(t *testing.T) {
 			seen{"GET", "/OTP", "key=s3cr%26t&to=919812345678&from=ASHALB&text=Your+%22code%22+%26+more%3A+123456+%C3%A9", "", "", ""}},
 		{"form", map[string]any{"url": a.URL + "/", "headers": map[string]string{"content-type": "application/x-www-form-urlencoded"},
 			"body": `n={{.Number}}&c={{.Country}}&m={{query .Message}}`, "message_id": "data.0.id"},
-			seen{"POST", "/", "", "", "application/x-www-form-urlencoded", "n=09812345678&c=91&m=Your+%22code%22+%26+more%3A+123456+%C3%A9"}},
+			seen{"POST", "/", "", "", "application/x-www-form-urlencoded", "n=9812345678&c=91&m=Your+%22code%22+%26+more%3A+123456+%C3%A9"}},
 	} {
 		g, err := gateway(t, c.settings)
 		if err != nil {

@@ -49,6 +49,9 @@ func TestALaboratorysRequestPassesForNobodyElses(t *testing.T) {
 		{"a laboratory, to a receiver with a row", listed, "listed of 12", job.Webhook, job.Body{LabID: 12}},
 		{"a service, to that receiver", listed, "listed", job.Webhook, job.Body{Internal: true}},
 		{"a laboratory, to the receiver it agreed with", agreed, "agreed", job.Webhook, job.Body{LabID: 12}},
+		{"its result, to that receiver", agreed, "agreed", job.Callback, job.Body{LabID: 12}},
+		{"a service for it, to that receiver", agreed, "agreed", job.Webhook, job.Body{LabID: 12, Internal: true}},
+		{"another one's result, to that receiver", agreed, "callbacks", job.Callback, job.Body{LabID: 13}},
 		{"another one, to that receiver", agreed, "global of 13", job.Webhook, job.Body{LabID: 13}},
 	} {
 		address, err := url.Parse(c.origin + "/hook")

@@ -61,7 +61,7 @@ func queuePage(t *testing.T) page {
 	p.Fill("token", "input", queueAdminToken)
 	p.Do(chromedp.Click(chromedp.CSS("#token-form button")))
 	p.Await("the board", `!document.getElementById("board").hidden`)
-	p.Eval(`window.confirm = () => true`)
+	p.Eval(`window.confirm = (question) => { window.question = question; return true; }`)
 	p.Fill("operator", "change", "e2e.operator")
 	return p
 }
@@ -134,6 +134,9 @@ func (p page) pauseAndResume() {
 		p.Eval(`document.querySelector('[data-pause="whatsapp"]').click()`)
 		p.Await("paused channels", paused+` === "`+want+`"`)
 	}
+	if got := p.Eval(`window.question`); got != "Resume whatsapp? 0 jobs are due and start at once." {
+		p.T.Errorf("the question before the end of a pause is %q", got)
+	}
 }
 
 // pauseALaboratory pauses a laboratory that no other test uses, and resumes it.
@@ -143,7 +146,7 @@ func (p page) pauseALaboratory() {
 	p.Do(chromedp.Click(chromedp.CSS("#hold-button")))
 	p.Await("the pause", `document.getElementById("held").textContent.includes("laboratory 4711")`)
 	p.Eval(`document.querySelector('[data-resume="laboratory 4711"]').click()`)
-	p.Await("its end", `document.getElementById("held").hidden`)
+	p.Await("its end", `document.getElementById("held").hidden && window.question.startsWith("Resume laboratory 4711?")`)
 }
 
 // cancelMany cancels laboratory 12's scheduled messages after a preview.

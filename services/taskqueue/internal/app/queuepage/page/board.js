@@ -49,13 +49,15 @@ function rate(now, read) {
 
 const shown = (n) => (n === undefined ? "–" : n.toLocaleString(undefined, { maximumFractionDigits: n < 10 ? 1 : 0 }));
 
-function pauseButton(channel, paused, again) {
+function pauseButton(channel, paused, ready, again) {
   const button = element("button", paused ? "Resume" : "Pause");
   button.setAttribute("aria-label", (paused ? "Resume " : "Pause ") + channel);
   button.type = "button";
   button.dataset.pause = channel;
   button.addEventListener("click", () => again(async () => {
-    if (!paused && !confirm("Pause " + channel + "? Jobs wait until it is resumed; what runs ends.")) return;
+    const question = paused ? "Resume " + channel + "? " + ready.toLocaleString() + " jobs are due and start at once."
+      : "Pause " + channel + "? Jobs wait until it is resumed; what runs ends.";
+    if (!confirm(question)) return;
     await post("pause", { channel, paused: !paused });
   }));
   return button;
@@ -69,9 +71,10 @@ function lanes(o, again) {
     if (!all && !paused && !lane.waiting && !lane.running && !lane.started) continue;
     const first = !buttons.has(lane.channel);
     buttons.add(lane.channel);
+    const ready = o.lanes.reduce((n, l) => (l.channel === lane.channel ? n + l.ready : n), 0);
     const begun = shown(rate(o, (x) => x.lanes.find((l) => l.key === lane.key).started));
     const tr = row(lane.channel, lane.priority, lane.ready, age(lane.oldest_ms), lane.scheduled,
-      first ? lane.running : "", begun, spark(lane.key), first ? pauseButton(lane.channel, paused, again) : "");
+      first ? lane.running : "", begun, spark(lane.key), first ? pauseButton(lane.channel, paused, ready, again) : "");
     tr.dataset.lane = lane.key;
     if (paused) {
       tr.className = "paused";

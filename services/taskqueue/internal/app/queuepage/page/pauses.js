@@ -6,7 +6,10 @@ function resume(what, target, again) {
   button.type = "button";
   button.setAttribute("aria-label", "Resume " + what);
   button.dataset.resume = what;
-  button.addEventListener("click", () => again(() => post("pause", { ...target, paused: false })));
+  button.addEventListener("click", () => again(async () => {
+    if (!confirm("Resume " + what + "? Its jobs that are due start at once.")) return;
+    await post("pause", { ...target, paused: false });
+  }));
   return button;
 }
 

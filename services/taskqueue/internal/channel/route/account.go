@@ -32,15 +32,18 @@ type account struct {
 }
 
 // judge returns what the result of a send shows about the provider. Errors of the message itself are not failures of
-// the provider. There is no conclusion if the provider was not called, or if ctx was cancelled. A sender may also
-// cancel its own call after a limit, which is a failure of the provider.
-func judge(ctx context.Context, err error) circuit.Verdict {
+// the provider; if there was a response with a status, they show that it works. There is no conclusion if the provider
+// was not called, or if ctx was cancelled. A sender may also cancel its own call after a limit, which is a failure of
+// the provider.
+func judge(ctx context.Context, status int, err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {
 	case err == nil:
 		return circuit.Verdict{Well: true}
-	case f.OfMessage, errors.Is(ctx.Err(), context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled):
 		return circuit.Verdict{}
+	case f.OfMessage:
+		return circuit.Verdict{Well: status > 0}
 	case f.Reason == provider.RateLimited:
 		return circuit.Verdict{Asked: f.RetryAfter}
 	case f.Postponed:
@@ -59,7 +62,7 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Resul
 	}
 	wait := p.Circuits.Do(ctx, p.to, breakerFailures, func() circuit.Verdict {
 		result, err = p.ask(ctx, d)
-		return judge(ctx, err)
+		return judge(ctx, result.HTTPStatus, err)
 	})
 	if wait > 0 {
 		p.Observer.Attempt(p.channel, p.name, "paused")

@@ -335,6 +335,12 @@ func TestTheLimitOfADeviceOrTopicDelaysNoOtherPush(t *testing.T) {
 			t.Errorf("%s: %+v, %s; want a wait of the device alone: %t", c.name, f, result.Excerpt, c.want)
 		}
 	}
+	g.say("busy", quota(target))
+	g.say("other", fcm(503, "UNAVAILABLE", "", ""))
+	_, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["busy","other"],"title":"T"}`)})
+	if f := job.AsFailure(err); f.OfMessage || f.Reason != "push_unavailable" {
+		t.Errorf("%+v, want the failure of the provider", f)
+	}
 }
 
 func TestAPushThatReachesNobodyFailedAndListsWhatFits(t *testing.T) {

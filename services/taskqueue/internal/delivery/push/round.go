@@ -69,7 +69,7 @@ func (r *round) conclude() error {
 			own = failure
 		case failure.Permanent:
 			refusal = failure
-		case passing == nil || failure.RetryAfter > passing.RetryAfter:
+		case outranks(failure, passing):
 			passing = failure
 		}
 	}
@@ -91,6 +91,15 @@ func (r *round) conclude() error {
 	default:
 		return job.Permanent("push_refused", "The push provider refused the message")
 	}
+}
+
+// outranks reports whether a temporary failure determines the retry instead of another one, which may be nil: a failure
+// of the provider does before one of a recipient, then the one with the longer delay.
+func outranks(failure, other *job.Failure) bool {
+	if other == nil || failure.OfMessage != other.OfMessage {
+		return other == nil || other.OfMessage
+	}
+	return failure.RetryAfter > other.RetryAfter
 }
 
 // summary is the excerpt of a push to several tokens, or of one that reached none. It contains the data needed by the

@@ -53,6 +53,27 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	}
 }
 
+// TestAMessageThatOneProviderRefusesWaitsForTheOther: the first provider refuses a region, and the one that serves it is
+// unavailable for two and a half minutes. The refusals must not use up the retries of the messages.
+func TestAMessageThatOneProviderRefusesWaitsForTheOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, begun := newFixture(false), time.Now()
+		b.says["refuses"] = says(provider.FailOverOne("region", "The provider does not serve this region"))
+		b.says["away"] = func() (job.Result, error) {
+			if time.Since(begun) > outage {
+				return job.Result{Sent: true}, nil
+			}
+			return job.Result{}, job.Retryable("http_503", "The provider answered 503")
+		}
+		b.use(t, Row{Channel: "email", Provider: "refuses"}, Row{Channel: "email", Provider: "away", Position: 1})
+		ended, _ := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(3), 20*time.Minute)
+		if ended[job.Finished] != messages {
+			t.Errorf("got %v, want all finished", ended)
+		}
+	})
+}
+
 // TestAMessageDoesNotWaitForAProviderWithoutEnd: a provider never recovers. Callers must be informed within the delays
 // of the retries plus a quarter of an hour.
 func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {

@@ -56,12 +56,13 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 		if err == nil || !movesOn(ctx, answer, err) {
 			return answer, err
 		}
-		asked = asked || !job.AsFailure(err).Postponed
+		f := job.AsFailure(err)
+		asked = asked || !f.Postponed && !f.Permanent
 		if failed == nil || better(err, failed) {
 			result, failed = answer, err
 		}
 	}
-	if f := job.AsFailure(failed); asked && f.Postponed { // one provider was called, another is paused
+	if f := job.AsFailure(failed); asked && f.Postponed { // one provider failed for now, another is paused
 		failed = job.Retryable(f.Reason, f.Message).After(f.RetryAfter)
 	}
 	if held {

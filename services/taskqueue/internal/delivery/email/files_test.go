@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
 func TestAttachmentsHaveHarmlessNamesAndSniffedTypes(t *testing.T) {
@@ -126,5 +127,26 @@ func TestASlowFileServerOfOneLaboratoryLeavesASlotToTheOthers(t *testing.T) {
 	}
 	if n := len(s.accepted()); n != 2 {
 		t.Errorf("%d messages sent, want 2", n)
+	}
+}
+
+// TestACampaignWithAttachmentsIsNotClaimedOverAndOver: a laboratory sends a thousand messages with attachments. Those
+// that find no slot must not keep the queue busy, because all laboratories share it.
+func TestACampaignWithAttachmentsIsNotClaimedOverAndOver(t *testing.T) {
+	t.Parallel()
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(100 * time.Millisecond)
+		_, _ = w.Write([]byte("%PDF-1.7 "))
+	}))
+	t.Cleanup(slow.Close)
+	jobs := make([]*job.Body, 1000)
+	for i := range jobs {
+		jobs[i] = &job.Body{Task: 2, TaskType: 1, LabID: 12, Flow: job.LabFlow(12), Data: []byte(withFiles(slow.URL + "/f.pdf"))}
+	}
+	p := newProvider(t, serve(t, script{}), nil, nil)
+	ended, claims := workertest.Deliver(t, workertest.NewQueue(), p, job.Email, jobs, 3*time.Second)
+	t.Logf("%d claims for %d messages", claims, ended[job.Finished])
+	if ended[job.Finished] == 0 || claims > 500 {
+		t.Errorf("%d claims, %v; want at most 500", claims, ended)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/slots"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
@@ -18,6 +19,9 @@ import (
 const (
 	withFiles = 4 // maximum number of concurrent messages with attachments; each uses up to 20 MiB
 	busyDelay = time.Second
+	// slotPatience is how long a message waits for a slot. Without it, all waiting messages of a campaign would be claimed
+	// and returned once per busyDelay.
+	slotPatience = 200 * time.Millisecond
 )
 
 // Provider sends through one SMTP server. It is safe for concurrent use.
@@ -56,6 +60,9 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	}
 	if len(data.Files) > 0 {
 		leave := p.slots.Take(d.Body.LabID)
+		if leave == nil && lifecycle.Pause(ctx, slotPatience) == nil {
+			leave = p.slots.Take(d.Body.LabID)
+		}
 		if leave == nil {
 			return job.Result{}, job.Postpone("attachments_busy", busyDelay)
 		}

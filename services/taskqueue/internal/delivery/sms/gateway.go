@@ -41,13 +41,16 @@ type Success struct {
 // Failure describes the response to a rejected message, for gateways that return a success status with a line of text.
 type Failure struct {
 	Text    string `json:"text"`    // regular expression that matches the body on failure
-	Account string `json:"account"` // regular expression that matches rejections of the account; usualAccount by default
+	Message string `json:"message"` // regular expression that matches rejections of one message; usualMessage by default
 	text    *regexp.Regexp
-	account *regexp.Regexp
+	message *regexp.Regexp
 }
 
-// usualAccount matches the usual texts about credentials and balance. All other rejections concern one message.
-const usualAccount = `(?i)auth|credential|password|api.?key|balance|credit`
+// usualMessage matches the usual texts about an invalid number, an unknown template and a long text. Numeric codes and
+// other texts may be about the balance or the credentials, and are taken for rejections of the account.
+const usualMessage = `(?i)\b(invalid|wrong|unknown|unregistered|unreachable|blocked|missing)\b[^.]*\b(number|mobile|msisdn|recipient|destination|template)\b` +
+	`|\b(number|mobile|msisdn|recipient|destination|template)\b[^.]*\b(invalid|wrong|unknown|unregistered|unreachable|blocked|missing|not found)\b` +
+	`|\btoo long\b|\bdnd\b|\bopted out\b`
 
 // NewGateway returns a provider for the settings of a row. It renders the templates with a message full of special
 // characters, so that a missing escape function or a refused URL is detected as an error of the settings.
@@ -95,8 +98,8 @@ func (s *GatewaySettings) compileRules() (err error) {
 			return fmt.Errorf("failure.text: %w", err)
 		}
 	}
-	if s.Failure.account, err = regexp.Compile(cmp.Or(s.Failure.Account, usualAccount)); err != nil {
-		return fmt.Errorf("failure.account: %w", err)
+	if s.Failure.message, err = regexp.Compile(cmp.Or(s.Failure.Message, usualMessage)); err != nil {
+		return fmt.Errorf("failure.message: %w", err)
 	}
 	return nil
 }
@@ -137,14 +140,15 @@ func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error 
 
 const refused = "The provider refused the message"
 
-// of returns the failure of a rejected message. Only a rejection of the account pauses the provider: a campaign of one
-// laboratory to invalid numbers must not delay the messages of all others.
-func (f *Failure) of(body []byte, message string) error {
+// of returns the failure of a rejected message. A rejection of the account pauses the provider, so that messages wait
+// while its balance is used up. A rejection of one message does not: a campaign of one laboratory to invalid numbers
+// must not delay the messages of all others.
+func (f *Failure) of(body []byte, text string) error {
 	const reason = "refused_by_provider"
-	if f.account.Match(body) {
-		return provider.FailOver(reason, message)
+	if f.message.Match(body) {
+		return provider.FailOverOne(reason, text)
 	}
-	return provider.FailOverOne(reason, message)
+	return provider.FailOver(reason, text)
 }
 
 func (s *Success) accepts(status int) bool {

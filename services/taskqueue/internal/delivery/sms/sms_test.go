@@ -165,7 +165,7 @@ func TestTemplatesThatForgetAnEscapeAreRefusedWhenTheyAreRead(t *testing.T) {
 		"no rule of success":   {"url": "https://x.test/", "success": map[string]any{}},
 		"a broken text rule":   {"url": "https://x.test/", "success": map[string]any{"text": "("}},
 		"a broken failure":     {"url": "https://x.test/", "failure": map[string]any{"text": "["}},
-		"a broken account":     {"url": "https://x.test/", "failure": map[string]any{"account": "["}},
+		"a broken message":     {"url": "https://x.test/", "failure": map[string]any{"message": "["}},
 		"a strange method":     {"url": "https://x.test/", "method": "DELETE"},
 		"a misspelt setting":   {"url": "https://x.test/", "bdoy": "x"},
 	} {
@@ -267,15 +267,16 @@ func TestARefusalOfOneMessageSaysNothingAboutTheAccount(t *testing.T) {
 	}
 }
 
-// TestARefusalOfAGatewayPausesItOnlyForTheAccount: a gateway answers 200 to everything and says in its text what is
-// wrong. A campaign to invalid numbers must not pause it for the messages of all laboratories; an empty balance does.
-func TestARefusalOfAGatewayPausesItOnlyForTheAccount(t *testing.T) {
+// TestARefusalOfAnInvalidNumberPausesNoGateway: a gateway answers 200 to everything and says in its text what is wrong.
+// A campaign to invalid numbers must not pause it for the messages of all laboratories. An empty balance does, and so
+// does a code that the row does not explain, because messages would fail instead of waiting.
+func TestARefusalOfAnInvalidNumberPausesNoGateway(t *testing.T) {
 	t.Parallel()
 	a := serve(t)
 	text := map[string]any{"success": map[string]any{"text": "^ID:"}, "failure": map[string]any{"text": "^ERR"}}
 	field := map[string]any{"success": map[string]any{"field": "ok", "values": []string{"true"}}}
 	status := map[string]any{"success": map[string]any{"statuses": []int{200}}}
-	listed := map[string]any{"success": map[string]any{"text": "^ID:"}, "failure": map[string]any{"text": "^ERR", "account": "^ERR 17"}}
+	listed := map[string]any{"success": map[string]any{"text": "^ID:"}, "failure": map[string]any{"text": "^ERR", "message": "^ERR 17"}}
 	for _, c := range []struct {
 		rules  map[string]any
 		status int
@@ -284,9 +285,10 @@ func TestARefusalOfAGatewayPausesItOnlyForTheAccount(t *testing.T) {
 	}{
 		{text, 200, "ERR 105 invalid number", true}, {text, 200, "ERR 207 template unknown", true}, {text, 200, "ERR 12 message too long", true},
 		{text, 200, "ERR 001, Authentication failed", false}, {text, 200, "ERR 301 No credit left", false}, {text, 200, "ERR Insufficient Balance", false},
+		{text, 200, "ERR 105", false}, {text, 200, "ERR insufficient number of credits", false}, {text, 200, "ERR mobile number not found", true},
 		{field, 200, `{"ok":false,"error":"invalid number"}`, true}, {field, 200, `{"ok":false,"error":"wrong api_key"}`, false},
 		{status, 202, `{"error":"invalid number"}`, true}, {status, 202, `{"error":"balance"}`, false},
-		{listed, 200, "ERR 105", true}, {listed, 200, "ERR 175", false},
+		{listed, 200, "ERR 105 invalid number", false}, {listed, 200, "ERR 175", true},
 	} {
 		rules := maps.Clone(c.rules)
 		rules["url"], rules["body"] = a.URL+"/", "{}"

@@ -130,7 +130,7 @@ func TestASlowFileServerOfOneLaboratoryLeavesASlotToTheOthers(t *testing.T) {
 	}
 }
 
-// TestACampaignWithAttachmentsIsNotClaimedOverAndOver: a laboratory sends a thousand messages with attachments. Those
+// TestACampaignWithAttachmentsIsNotClaimedOverAndOver: a laboratory sends a thousand messages with attachments. Messages
 // that find no slot must not keep the queue busy, because all laboratories share it.
 func TestACampaignWithAttachmentsIsNotClaimedOverAndOver(t *testing.T) {
 	t.Parallel()

@@ -228,8 +228,8 @@ func (f Facts) request(number int) (request rerun.Mark, latest bool, err error) 
 }
 
 // put adds a write for each reading: an equal stored value of the report's sample stays, any other is replaced and kept
-// in the history. A value is replaced only by a value of the same test; values without a known test count as values of
-// one test.
+// in the history. A value is replaced only by a value of the same test. Two values without a known test may be of
+// different tests, so that neither replaces the other.
 func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now time.Time) error {
 	for _, reading := range wanted {
 		v := f.value(c, number, reading, now)
@@ -241,9 +241,11 @@ func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now tim
 		old := f.Values[i]
 		test, known := f.Tests.OfValue(old)
 		switch {
-		case known != v.TestKnown || known && test != v.TestID:
+		case known != v.TestKnown || test != v.TestID:
 			return ErrOtherTest
 		case old.Same(v) && f.Report.IsOfSample(old):
+		case !known:
+			return ErrOtherTest
 		case len(old.History) >= maxHistory:
 			return errHistory
 		default:

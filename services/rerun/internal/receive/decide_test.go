@@ -62,6 +62,8 @@ func TestAMessageIsDecidedOnTheFacts(t *testing.T) {
 		"on its own, too often":      {facts(4, 50), message(-1, "1=9"), "TOO_MANY_RERUNS"},
 		"of another test": {with(facts(4, 1, val(1, 3, "4")), func(f *receive.Facts) { f.Values[0].TestID, f.Values[0].TestKnown = 61, true }),
 			named(message(1, "3=140"), "Na"), "INDEX_OF_ANOTHER_TEST"},
+		"of one of two tests":           {facts(4, 1, val(1, 3, "4")), message(1, "3=140"), "INDEX_OF_ANOTHER_TEST"},
+		"of one of two tests, the same": {facts(4, 1, val(1, 1, "9"), val(1, 3, "4")), message(1, "3=4"), "4 +0 ~0 pending []"},
 		"corrected too often": {with(facts(4, 1, val(1, 1, "8")), func(f *receive.Facts) { f.Values[0].History = make([]rerun.Earlier, 100) }),
 			message(1, "1=9"), "TOO_MANY_CORRECTIONS"},
 	} {

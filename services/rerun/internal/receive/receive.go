@@ -103,7 +103,7 @@ var (
 	ErrTooMany = apperr.New(apperr.Conflict, "TOO_MANY_RERUNS",
 		"This report has too many reruns; confirm or abort them first")
 	ErrOtherTest = apperr.New(apperr.Conflict, "INDEX_OF_ANOTHER_TEST",
-		"An index of this rerun already has the value of another test; send this one with rerun_number -1")
+		"An index of this rerun already has a value, which may be of another test; send this one with rerun_number -1")
 	errHistory = apperr.New(apperr.Conflict, "TOO_MANY_CORRECTIONS",
 		"A value of this rerun was corrected too often; confirm or abort the rerun first")
 )

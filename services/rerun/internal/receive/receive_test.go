@@ -230,6 +230,21 @@ func TestEqualValuesOfTwoTestsAreNotOneValue(t *testing.T) {
 	}
 }
 
+// TestNoValueWithoutANameReplacesAnother has an instrument that sends no names: a bilirubin of 18.2 arrives, then the
+// ESR with the same index. Nothing shows that the second value corrects the first.
+func TestNoValueWithoutANameReplacesAnother(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 8, Order: 9, Name: "Bilirubin"})
+	f.ask(8)
+	f.say(1, "8=18.2")
+	f.refused(message(1, "8=5"), receive.ErrOtherTest)
+	f.say(1, "8=18.2") // delivered again
+	f.expect(rerun.Fulfilled, "1:8=18.2")
+	f.say(-1, "8=5")
+	f.expect(rerun.Fulfilled, "1:8=18.2", "2:8=5")
+}
+
 func TestAMessageOfAnInstrumentIsRememberedForThirtyDays(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

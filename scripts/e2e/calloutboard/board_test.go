@@ -249,6 +249,38 @@ func TestCalloutBoardWorksWithoutTheNewerFields(t *testing.T) {
 	wantClean(p)
 }
 
+// TestCalloutBoardShowsThatAListWasCut checks the lines below lists that were cut. They must also be shown to a department
+// of which the list has no entry.
+func TestCalloutBoardShowsThatAListWasCut(t *testing.T) {
+	s := serve(t, "", nil)
+	_, s.bodies = older()
+	reruns := func(n int) string {
+		return `,"unconfirmed":[` + strings.Repeat(unconfirmed+potassium("8.9")+`]},`, n-1) + unconfirmed + potassium("8.9") + `]}]`
+	}
+	s.worklist = list([]string{waiting(11, "Serology", 5, 0, "")}, reruns(99)+`,"unclear_limit_reached":true,"unclear":[`+unclear+`]`)
+	p := show(t, s)
+	const hidden = `document.getElementById(%q).hidden`
+	if p.Eval(fmt.Sprintf(hidden, "unconfirmed-limit")) != "true" {
+		t.Error("#unconfirmed-limit is shown for 99 reports, want it hidden")
+	}
+	s.change(func() {
+		s.worklist = list([]string{waiting(11, "Serology", 5, 0, "")}, reruns(100)+`,"unclear_limit_reached":true,"unclear":[`+unclear+`]`)
+	})
+	p.Await("the list of 100 reports", fmt.Sprintf("!"+hidden, "unconfirmed-limit"))
+	want(p, "unconfirmed", "not confirmed (100)", "There may be more: only the latest 100 reports are listed.")
+	p.Eval(`((d) => { d.value = "Serology"; d.dispatchEvent(new Event("change")); })(document.getElementById("department"))`)
+	for _, section := range []string{"unconfirmed", "unclear"} {
+		want(p, section, "(0)", "only")
+		if p.Eval(fmt.Sprintf(hidden, section)) != "false" {
+			t.Errorf("#%s is hidden for Serology, want what was cut", section)
+		}
+	}
+	if p.Eval(fmt.Sprintf(hidden, "corrected")) != "true" {
+		t.Error("#corrected is shown, want it hidden: it is complete and empty")
+	}
+	wantClean(p)
+}
+
 func TestCalloutBoardFollowsChanges(t *testing.T) {
 	s := serve(t, "", nil)
 	s.worklist, s.bodies = older()

@@ -9,6 +9,7 @@ import { departmentOf, patientOf, valueText } from "./result.js";
 
 const silentMs = 40000; // the service counts as silent after this time without an event; it sends one every 15 s
 const soonMs = 10 * 60 * 1000; // "due soon" begins this long before the deadline
+const mostUnconfirmed = 100; // the server lists at most this many reports, and does not say that there are more
 
 const $ = (id) => document.getElementById(id);
 let items = []; // results that need a callout
@@ -157,10 +158,11 @@ async function showRules() {
     ? `Without a call the laboratory is notified every ${rules.escalate_minutes} min, ${rules.escalate_most} × at most${after}.` : "";
 }
 
-// section fills the list of a section with the entries of the chosen department, and hides the section without any.
+// section fills the list of a section with the entries of the chosen department, and hides the section without any. A list that
+// was cut may lack all entries of the department, so its section stays.
 function section(name, title, entries, only, line) {
   const list = entries.filter((one) => !only || departmentOf(one) === only);
-  $(name).hidden = list.length === 0;
+  $(name).hidden = list.length === 0 && $(`${name}-limit`).hidden;
   $(`${name}-title`).textContent = `${title} (${list.length})`;
   $(`${name}-list`).replaceChildren(...list.map((one) => {
     const entry = element("li", "", ...line(one));
@@ -220,6 +222,7 @@ function showList(list) {
   unconfirmed = list.unconfirmed ?? [];
   $("unclear-limit").hidden = !list.unclear_limit_reached;
   $("corrected-limit").hidden = !list.corrected_limit_reached;
+  $("unconfirmed-limit").hidden = unconfirmed.length < mostUnconfirmed;
   elsewhere = list.elsewhere ?? 0;
   showReach(list.notices_unavailable);
   limited = list.limit_reached;
@@ -327,6 +330,7 @@ function forget(problem) {
   known = quietSince = null;
   $("board").replaceChildren();
   $("since").textContent = "";
+  for (const name of ["unconfirmed", "unclear", "corrected"]) $(`${name}-limit`).hidden = true;
   showSections("");
   elsewhere = 0;
   showReach(null);

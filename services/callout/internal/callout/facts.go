@@ -245,6 +245,11 @@ func (f *Facts) FormerPatients() (ids []int64) {
 	return ids
 }
 
+// CalledAbout reports whether a completed call about the report was about the patient.
+func (f *Facts) CalledAbout(patientID int64) bool {
+	return slices.ContainsFunc(f.Ledger, func(s Statement) bool { return s.Kind == Call && s.PatientID == patientID })
+}
+
 // Grouped returns the messages of decisions. Escalations of one bill are merged into one message with the highest
 // level.
 func Grouped(decisions []Decision) (messages []Message) {

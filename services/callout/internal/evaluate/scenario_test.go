@@ -131,6 +131,25 @@ func TestANewRerunValueIsOnTheBoardBehindManyOldOnes(t *testing.T) {
 	b.Want("the first one", open.Unconfirmed[0].Report.ID, 8002)
 }
 
+// TestACallAboutAPatientWhoseRecordIsGoneIsNotAboutAnother: a called report moves to another patient, and the record of
+// the patient who was named in the call is removed from the database. The call counts for the new patient only if it
+// named the new patient, as after a merge of two records.
+func TestACallAboutAPatientWhoseRecordIsGoneIsNotAboutAnother(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Ravi Kumar": "CALLOUT_PENDING", "Canary Sharma": "CALLOUT_DONE"} {
+		t.Run(name, func(t *testing.T) {
+			b := fixture(t)
+			b.Pending()
+			call(b)
+			b.Exec("INSERT INTO userDetails (id, labId_id, fullName, gender, age) VALUES (502, 12, ?, 'M', '38 Y')", name)
+			b.Exec("UPDATE billing SET userDetailsId_id = 502 WHERE userDetailsId_id = 501")
+			b.Exec("UPDATE labReportRelation SET userDetailsId_id = 502 WHERE userDetailsId_id = 501")
+			b.Exec("DELETE FROM userDetails WHERE id = 501")
+			b.Want("after the move", b.Judged(12, potassium), "7001 "+want)
+		})
+	}
+}
+
 // TestAValueThatBecameUnreadableCanBeCalled checks that a call about 7.9 can be recorded after the value was replaced
 // by "Haemolysed".
 func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {

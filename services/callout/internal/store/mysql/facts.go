@@ -149,9 +149,10 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 	})
 }
 
-// loadMerged finds previous patients whose records were merged into the present ones. A record that no longer exists
-// counts as merged. An existing one counts as merged if its sex and birth date do not differ, and it is either deleted
-// and has the same name or birth date, or has no bill and the same name.
+// loadMerged finds previous patients whose records were merged into the present ones. An existing record counts as
+// merged if its sex and birth date do not differ, and it is either deleted and has the same name or birth date, or has
+// no bill and the same name. A record that no longer exists counts as merged unless a call was about it under another
+// name or an unknown one: otherwise a call about one person would count as a call about another.
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	var previous []int64
 	for i := range facts {
@@ -160,7 +161,30 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	if len(previous) == 0 {
 		return nil
 	}
-	in, args := list(previous)
+	known, err := l.previousPatients(ctx, previous)
+	if err != nil {
+		return err
+	}
+	names, err := l.namesAtCalls(ctx, facts, previous)
+	if err != nil {
+		return err
+	}
+	for i := range facts {
+		f := &facts[i]
+		for _, id := range f.FormerPatients() {
+			p, exists := known[id]
+			name := names[called{f.Report.ID, id}]
+			sameCall := !f.CalledAbout(id) || name != "" && name == f.Report.PatientName
+			if exists && p.isNow(&f.Report) || !exists && sameCall {
+				f.Merged = append(f.Merged, id)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *locked) previousPatients(ctx context.Context, ids []int64) (map[int64]previousPatient, error) {
+	in, args := list(ids)
 	known := map[int64]previousPatient{}
 	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, "+reportformat.BirthDate+
 		", u.isDeleted, EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
@@ -171,18 +195,31 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 			known[id] = p
 			return err
 		})
-	if err != nil {
-		return err
-	}
+	return known, err
+}
+
+// called identifies the calls about a report of a patient.
+type called struct{ report, patient int64 }
+
+// namesAtCalls returns the names that the patients had at the newest call. Rows of other programs have no names.
+func (l *locked) namesAtCalls(ctx context.Context, facts []callout.Facts, patients []int64) (map[called]string, error) {
+	reports := make([]int64, len(facts))
 	for i := range facts {
-		f := &facts[i]
-		for _, id := range f.FormerPatients() {
-			if p, ok := known[id]; !ok || p.isNow(&f.Report) {
-				f.Merged = append(f.Merged, id)
-			}
-		}
+		reports[i] = facts[i].Report.ID
 	}
-	return nil
+	inReports, args := list(reports)
+	inPatients, more := list(patients)
+	names := map[called]string{}
+	err := each(ctx, l.tx, "read names at calls", "SELECT lab_report_id, user_details_id, IFNULL(JSON_UNQUOTE(JSON_EXTRACT(names, '$.patient')), '')"+
+		" FROM CriticalCallout WHERE lab_id = ? AND lab_report_id IN ("+inReports+") AND user_details_id IN ("+inPatients+") ORDER BY id",
+		append(append([]any{l.scope.LabID()}, args...), more...), func(r *sql.Rows) error {
+			var of called
+			var name string
+			err := r.Scan(&of.report, &of.patient, &name)
+			names[of] = name
+			return err
+		})
+	return names, err
 }
 
 type previousPatient struct {

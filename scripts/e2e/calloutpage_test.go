@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -162,7 +163,9 @@ func (p page) keepsWhatWasTyped(card string) {
 	}
 	reopen(labSession)
 	p.Await("what was typed, after a reload", comment+` === "ward 7, ask again" && `+toldAt+fmt.Sprintf(`.value === %q`, earlier))
-	p.Fill("told-at", "input", p.Eval(toldAt+".defaultValue"))
+	// The user's clock is a minute ahead: the call is recorded as of now, not of yesterday.
+	p.Fill("told-at", "input", p.Eval(`((minutes) => [minutes / 60 % 24, minutes % 60].map((n) => String(Math.floor(n)).padStart(2, "0")).join(":"))(`+
+		toldAt+`.defaultValue.split(":").reduce((hours, minutes) => Number(hours) * 60 + Number(minutes) + 1))`))
 }
 
 // TestCalloutPageInABrowser uses the board as a person: a result appears, an attempt is recorded, the result is called
@@ -231,13 +234,14 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	var found struct {
 		Records []struct {
 			Meta struct {
-				ReadBack bool   `json:"read_back"`
-				Told     string `json:"notified_person"`
+				ReadBack bool      `json:"read_back"`
+				Told     string    `json:"notified_person"`
+				At       time.Time `json:"notified_at"`
 			} `json:"critical_callout_meta"`
 		}
 	}
 	if err := json.Unmarshal([]byte(audit.body), &found); err != nil || len(found.Records) != 1 ||
-		!found.Records[0].Meta.ReadBack || found.Records[0].Meta.Told != "Dr Rao <b>" {
+		!found.Records[0].Meta.ReadBack || found.Records[0].Meta.Told != "Dr Rao <b>" || time.Since(found.Records[0].Meta.At) > time.Hour {
 		t.Errorf("the callout: %s", audit.body)
 	}
 

@@ -123,12 +123,14 @@ function timeTyped() {
 }
 
 // toldAt returns the time of the call as an ISO string if the user changed the field, otherwise undefined, which means now. The
-// field has no date: the result is the latest past moment with that time of day.
+// field has no date: the result is the latest past moment with that time of day. The minute that comes next means now, because
+// the user's clock may be as far ahead as the server allows.
 function toldAt() {
   const text = timeTyped();
   if (text === $("told-at").defaultValue) return undefined;
-  const ago = (ofDay(minute(new Date(board.now()))) - ofDay(text) + dayMinutes) % dayMinutes;
-  return new Date(Math.floor(board.now() / 60000 - ago) * 60000).toISOString();
+  const now = board.now();
+  const ago = (ofDay(minute(new Date(now))) - ofDay(text) + dayMinutes) % dayMinutes;
+  return new Date(ago === dayMinutes - 1 ? now : Math.floor(now / 60000 - ago) * 60000).toISOString();
 }
 
 const spoken = () => ["call", "in_person"].includes($("method").value);

@@ -27,11 +27,11 @@ func newCounters(registry prometheus.Registerer) *counters {
 	return &counters{
 		created: m.Counter("externaledit_sessions_created_total", "Sessions opened."),
 		refused: m.Counter("externaledit_sessions_refused_total",
-			"Requests for a session of a report that had an active one."),
+			"Requests for a session that got 409, mostly because the report had an active one."),
 		restored: m.Counter("externaledit_revisions_restored_total", "Earlier saves linked to their report again."),
 		ended: m.Counters("externaledit_sessions_ended_total", "Sessions ended, by reason.",
 			telemetry.By("reason", session.ByAuthor, session.Expired, session.TakenOver, session.ByAdmin)),
-		uploads: m.Counters("externaledit_uploads_total", "Uploads, by outcome.",
+		uploads: m.Counters("externaledit_uploads_total", "Uploads, by outcome; left_behind is counted in addition, if files could not be deleted at once.",
 			telemetry.By("outcome", upload.Outcomes()...)),
 		bytes: m.Counters("externaledit_upload_bytes_total", "Bytes stored, by file of the upload.",
 			telemetry.By("file", document.Word.Field, document.PDF.Field)),

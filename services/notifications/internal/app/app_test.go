@@ -226,6 +226,7 @@ func TestAccessAndPatientData(t *testing.T) {
 		`notifications_triggers_total{outcome="stored"} 1`, `notifications_triggers_total{outcome="repeated"} 1`,
 		`notifications_triggers_total{outcome="disabled"} 0`, `notifications_marked_total{action="read"} 2`,
 		`notifications_idle_devices_total{outcome="forgotten"} 0`, `notifications_withdrawals_total{reason="wrong"} 1`,
+		`notifications_withdrawals_total{reason="partly_wrong"} 0`,
 		`notifications_pushes_stopped_total{reason="withdrawn"} 0`,
 	} {
 		if !strings.Contains(metrics, series) {

@@ -27,7 +27,7 @@ func newCounters(registry prometheus.Registerer) *counters {
 	return &counters{
 		created: m.Counter("externaledit_sessions_created_total", "Sessions opened."),
 		refused: m.Counter("externaledit_sessions_refused_total",
-			"Requests for a session that got 409, mostly because the report had an active one."),
+			"Requests for a session that got 409, usually because the report had an active one."),
 		restored: m.Counter("externaledit_revisions_restored_total", "Earlier saves linked to their report again."),
 		ended: m.Counters("externaledit_sessions_ended_total", "Sessions ended, by reason.",
 			telemetry.By("reason", session.ByAuthor, session.Expired, session.TakenOver, session.ByAdmin)),

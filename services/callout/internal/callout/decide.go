@@ -18,6 +18,7 @@ const settled = 3 * time.Minute
 func Decide(f *Facts, e Event, now time.Time) Decision {
 	x := decider{f: f, e: e, now: now, ledger: f.Ledger[:len(f.Ledger):len(f.Ledger)]}
 	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait, Repeating: f.Settings.RepeatWithin > 0}
+	x.pinNotice()
 	x.pinForeign()
 	if e.Call != nil {
 		if x.d.Refused = x.refusal(); x.d.Refused != Accepted {
@@ -82,6 +83,20 @@ func (x *decider) send(m Message) {
 
 func (x *decider) log(text string, meta LogMeta) {
 	x.d.Logs = append(x.d.Logs, Log{Text: text, Meta: meta, By: authn.Platform})
+}
+
+// pinNotice adds the notice of a wait that a process of version 1.0.0 began, during an upgrade or after a rollback:
+// that version has no ledger. This version begins no wait without a statement about each of its values.
+func (x *decider) pinNotice() {
+	if x.f.Wait == nil {
+		return
+	}
+	values := slices.DeleteFunc(slices.Clone(x.f.Wait.Parameters), func(p Parameter) bool {
+		return x.ledger.last(p.Key()) != nil
+	})
+	if len(values) > 0 {
+		x.say(Statement{Kind: Notice, Parameters: values, Audience: x.f.Audience, SaidAt: x.f.Wait.DetectedAt})
+	}
 }
 
 // pinForeign adds callouts of other programs to the ledger. A row that is newer than the values counts as a call of the

@@ -150,6 +150,19 @@ func TestACallAboutAPatientWhoseRecordIsGoneIsNotAboutAnother(t *testing.T) {
 	}
 }
 
+// TestAWaitOfThePreviousVersionIsNotAnnouncedAgain: during an upgrade a process of version 1.0.0 finds a critical value,
+// opens the wait and sends the notice, without a ledger. The value is evaluated again, and then corrected.
+func TestAWaitOfThePreviousVersionIsNotAnnouncedAgain(t *testing.T) {
+	b := fixture(t)
+	b.Pending()
+	b.Exec("DELETE FROM callout_statement")
+	b.Want("evaluated again", b.Judged(12, potassium), "7001 CALLOUT_PENDING")
+	b.Want("notices", b.Notices(), "[pending]")
+	b.Want("potassium 4.1", b.Enter(potassium, index, "4.1"), "NORMAL")
+	b.Want("history", b.Lines(potassium), "[Critical result detected"+
+		" Critical result withdrawn before a callout: its value is not critical any more]")
+}
+
 // TestAValueThatBecameUnreadableCanBeCalled checks that a call about 7.9 can be recorded after the value was replaced
 // by "Haemolysed".
 func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {

@@ -47,6 +47,7 @@ require (
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/labplatform/labplatform/services v0.0.0
 	github.com/mitchellh/copystructure v1.2.0 // indirect
 	github.com/mitchellh/reflectwalk v1.0.2 // indirect
@@ -84,3 +85,5 @@ require (
 )
 
 replace github.com/labplatform/labplatform/services => ../../services
+
+replace github.com/labplatform/labplatform/pkg => ../../pkg

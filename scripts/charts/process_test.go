@@ -2,7 +2,6 @@ package charts
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 )
 
 // binary returns the path of a built service. `make charts` builds them and passes the folder.
@@ -127,7 +128,7 @@ func TestProbesHitPathsThatExist(t *testing.T) {
 			for _, p := range container.Ports {
 				for v, value := range env {
 					if value == strconv.Itoa(int(p.ContainerPort)) {
-						moved[p.Name] = freePort(t)
+						moved[p.Name] = freeport.One(t)
 						env[v] = strconv.Itoa(moved[p.Name])
 					}
 				}
@@ -147,16 +148,6 @@ func TestProbesHitPathsThatExist(t *testing.T) {
 			}
 		})
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func start(t *testing.T, path string, env []string) {

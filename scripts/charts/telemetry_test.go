@@ -18,6 +18,8 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 )
 
 // TestTheAuthorityOfTheReceiverOfTracesIsTrusted starts the gateway with and without the file of telemetry.caSecret.
@@ -36,9 +38,9 @@ func TestTheAuthorityOfTheReceiverOfTracesIsTrusted(t *testing.T) {
 			if mounted {
 				env["OTEL_EXPORTER_OTLP_CERTIFICATE"] = authority
 			}
-			public := freePort(t)
+			public := freeport.One(t)
 			env["GATEWAY_HOST"], env["GATEWAY_DRAIN_DELAY_SECONDS"], env["GATEWAY_PORT"] = "127.0.0.1", "0", strconv.Itoa(public)
-			env["GATEWAY_INTERNAL_PORT"], env["GATEWAY_ADMIN_PORT"] = strconv.Itoa(freePort(t)), strconv.Itoa(freePort(t))
+			env["GATEWAY_INTERNAL_PORT"], env["GATEWAY_ADMIN_PORT"] = strconv.Itoa(freeport.One(t)), strconv.Itoa(freeport.One(t))
 			start(t, program, pairs(env))
 			await(t, fmt.Sprintf("http://127.0.0.1:%d/openapi.json", public))
 			if got := <-receiver.agreed; got != mounted {

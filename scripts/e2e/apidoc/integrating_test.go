@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 )
 
 const integratingPage = "docs/integrating.md"
@@ -106,7 +107,7 @@ func next(t *testing.T, what string, lines <-chan string) string {
 
 // TestTheSamplesForIntegratorsWork runs every sample of the page as its reader would, and checks its output.
 func TestTheSamplesForIntegratorsWork(t *testing.T) {
-	port := freePort(t)
+	port := freeport.One(t)
 	here := addresses()
 	programs, commands := integratingSamples(t, strings.NewReplacer("127.0.0.1:8090", strings.TrimPrefix(platform.Endpoints.Gateway, "http://"),
 		`("127.0.0.1", 9000)`, fmt.Sprintf(`("127.0.0.1", %d)`, port), "listen(9000", fmt.Sprintf("listen(%d", port),
@@ -192,14 +193,4 @@ func (s sample) follows(t *testing.T) {
 	if got := next(t, "the first event", s.start(t)); !strings.HasPrefix(got, "unread { unread_count:") {
 		t.Errorf("the first event is %q, want the count of unread notifications", got)
 	}
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
 }

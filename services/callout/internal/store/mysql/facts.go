@@ -3,7 +3,6 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/reportformat"
@@ -149,10 +148,7 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 	})
 }
 
-// loadMerged finds previous patients whose records were merged into the present ones. An existing record counts as
-// merged if its sex and birth date do not differ, and it is either deleted and has the same name or birth date, or has
-// no bill and the same name. A record that no longer exists counts as merged unless a call was about it under another
-// name or an unknown one: otherwise a call about one person would count as a call about another.
+// loadMerged finds previous patients whose records were merged into the present ones.
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	var previous []int64
 	for i := range facts {
@@ -172,10 +168,9 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	for i := range facts {
 		f := &facts[i]
 		for _, id := range f.FormerPatients() {
-			p, exists := known[id]
-			name := names[called{f.Report.ID, id}]
-			sameCall := !f.CalledAbout(id) || name != "" && name == f.Report.PatientName
-			if exists && p.isNow(&f.Report) || !exists && sameCall {
+			p := known[id]
+			p.Called, p.CalledAs = f.CalledAbout(id), names[called{f.Report.ID, id}]
+			if p.MergedInto(&f.Report) {
 				f.Merged = append(f.Merged, id)
 			}
 		}
@@ -183,15 +178,17 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	return nil
 }
 
-func (l *locked) previousPatients(ctx context.Context, ids []int64) (map[int64]previousPatient, error) {
+func (l *locked) previousPatients(ctx context.Context, ids []int64) (map[int64]callout.FormerPatient, error) {
 	in, args := list(ids)
-	known := map[int64]previousPatient{}
+	known := map[int64]callout.FormerPatient{}
 	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, "+reportformat.BirthDate+
 		", u.isDeleted, EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
 		append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
 			var id int64
-			var p previousPatient
-			err := r.Scan(&id, &p.name, &p.gender, &p.born, &p.deleted, &p.billed)
+			p := callout.FormerPatient{Exists: true}
+			var born sql.NullTime
+			err := r.Scan(&id, &p.Name, &p.Gender, &born, &p.Deleted, &p.Billed)
+			p.BirthDate = born.Time
 			known[id] = p
 			return err
 		})
@@ -220,26 +217,6 @@ func (l *locked) namesAtCalls(ctx context.Context, facts []callout.Facts, patien
 			return err
 		})
 	return names, err
-}
-
-type previousPatient struct {
-	name, gender    string
-	born            sql.NullTime
-	deleted, billed bool
-}
-
-// isNow reports whether this patient's record was merged into the record of the report's patient.
-func (p *previousPatient) isNow(r *callout.Report) bool {
-	now := r.Chart.Patient
-	if p.gender != "" && now.Gender != "" && !strings.EqualFold(p.gender, now.Gender) {
-		return false
-	}
-	bornKnown := p.born.Valid && !now.BirthDate.IsZero()
-	if bornKnown && !p.born.Time.Equal(now.BirthDate) {
-		return false
-	}
-	sameName := p.name != "" && p.name == r.PatientName
-	return p.deleted && (bornKnown || sameName) || !p.billed && sameName
 }
 
 // loadEarlier reads the patients' earlier results within the time of the repeat policy, the newest first.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
@@ -74,6 +75,30 @@ func TestAMessageThatOneProviderRefusesWaitsForTheOther(t *testing.T) {
 	})
 }
 
+// TestARefusalOfOneMessageEndsThePauseOfAProvider: a gateway was unavailable and has recovered. The message that tests
+// it belongs to a campaign to invalid numbers; the refusal must not keep the messages of all others waiting.
+func TestARefusalOfOneMessageEndsThePauseOfAProvider(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newFixture(false)
+		var result job.Result
+		said := error(job.Retryable("http_503", "x"))
+		b.says["a"] = func() (job.Result, error) { return result, said }
+		b.use(t, Row{Provider: "a"})
+		for range breakerFailures {
+			_ = b.send(t, 1, india)
+		}
+		time.Sleep(circuit.Open + time.Second) // virtual time
+		result.HTTPStatus, said = 200, provider.FailOverOne("refused_by_provider", "x")
+		if f := job.AsFailure(b.send(t, 1, india)); f.Reason != "refused_by_provider" {
+			t.Fatalf("not tested after the pause: %+v", f)
+		}
+		if said = nil; b.send(t, 1, india) != nil {
+			t.Error("still paused after a refusal of one message, want the next one sent")
+		}
+	})
+}
+
 // TestAMessageDoesNotWaitForAProviderWithoutEnd: a provider never recovers. Callers must be informed within the delays
 // of the retries plus a quarter of an hour.
 func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
@@ -125,7 +150,7 @@ func TestARateLimitUsesUpNoRetries(t *testing.T) {
 				taken := map[int64]int{}
 				var mu sync.Mutex // guards refused and taken
 				b.says["a"] = func() (job.Result, error) {
-					time.Sleep(100 * time.Millisecond)
+					time.Sleep(100 * time.Millisecond) // virtual time
 					mu.Lock()
 					defer mu.Unlock()
 					second := time.Now().Unix()

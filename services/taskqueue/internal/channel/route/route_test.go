@@ -311,30 +311,6 @@ func TestFaultsOfMessagesAndLimitsOfRecipientsDoNotPauseAProvider(t *testing.T) 
 	}
 }
 
-// TestARefusalOfOneMessageEndsThePauseOfAProvider: a gateway was unavailable and has recovered. The message that tests
-// it belongs to a campaign to invalid numbers; the refusal must not keep the messages of all others waiting.
-func TestARefusalOfOneMessageEndsThePauseOfAProvider(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newFixture(false)
-		var result job.Result
-		said := error(job.Retryable("http_503", "x"))
-		b.says["a"] = func() (job.Result, error) { return result, said }
-		b.use(t, Row{Provider: "a"})
-		for range breakerFailures {
-			_ = b.send(t, 1, india)
-		}
-		time.Sleep(circuit.Open + time.Second) // virtual time
-		result.HTTPStatus, said = 200, provider.FailOverOne("refused_by_provider", "x")
-		if f := job.AsFailure(b.send(t, 1, india)); f.Reason != "refused_by_provider" {
-			t.Fatalf("not tested after the pause: %+v", f)
-		}
-		if said = nil; b.send(t, 1, india) != nil {
-			t.Error("still paused after a refusal of one message, want the next one sent")
-		}
-	})
-}
-
 // TestACallThatOnlyThisProcessStoppedDoesNotPauseAProvider distinguishes two calls that end with the same error: this
 // process is stopping, or a mail server does not answer at all and the sender's own limit has cancelled the call. Only
 // the second is a failure of the provider: while it is paused, messages wait instead of using up their retries.

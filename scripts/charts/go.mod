@@ -2,10 +2,13 @@ module github.com/labplatform/labplatform/scripts/charts
 
 go 1.26.0
 
+replace github.com/labplatform/labplatform/pkg => ../../pkg
+
 replace github.com/labplatform/labplatform/proto => ../../proto
 
 require (
 	github.com/google/go-cmp v0.7.0
+	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/labplatform/labplatform/proto v0.0.0
 	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.94.1
 	google.golang.org/protobuf v1.36.12
@@ -47,7 +50,6 @@ require (
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
-	github.com/labplatform/labplatform/pkg v0.0.0
 	github.com/labplatform/labplatform/services v0.0.0
 	github.com/mitchellh/copystructure v1.2.0 // indirect
 	github.com/mitchellh/reflectwalk v1.0.2 // indirect
@@ -85,5 +87,3 @@ require (
 )
 
 replace github.com/labplatform/labplatform/services => ../../services
-
-replace github.com/labplatform/labplatform/pkg => ../../pkg

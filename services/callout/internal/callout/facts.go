@@ -234,8 +234,8 @@ type LogMeta struct {
 	Persons []string `json:"notified_persons,omitempty"`
 }
 
-// FormerPatients returns the patients in the report's statements, except the present patient.
-func (f *Facts) FormerPatients() (ids []int64) {
+// PreviousPatients returns the patients in the report's statements, except the present patient.
+func (f *Facts) PreviousPatients() (ids []int64) {
 	for i := range f.Ledger {
 		id := f.Ledger[i].PatientID
 		if id != 0 && id != f.Report.PatientID && !slices.Contains(ids, id) {

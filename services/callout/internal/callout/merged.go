@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// FormerPatient is a patient in statements of a report who is not the report's present patient.
-type FormerPatient struct {
+// PreviousPatient is a patient in statements of a report who is not the report's present patient.
+type PreviousPatient struct {
 	Exists          bool // the laboratory has a record of the patient
 	Name, Gender    string
 	BirthDate       time.Time // zero: unknown
@@ -19,7 +19,7 @@ type FormerPatient struct {
 // date must not differ; the record is either deleted and has the same name or birth date, or has no bill and the same
 // name. A record that no longer exists counts as merged unless a call was about it under another name or an unknown
 // one: otherwise a call about one person would count as a call about another.
-func (p *FormerPatient) MergedInto(r *Report) bool {
+func (p *PreviousPatient) MergedInto(r *Report) bool {
 	if !p.Exists {
 		return !p.Called || p.CalledAs != "" && p.CalledAs == r.PatientName
 	}

@@ -152,7 +152,7 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	var previous []int64
 	for i := range facts {
-		previous = append(previous, facts[i].FormerPatients()...)
+		previous = append(previous, facts[i].PreviousPatients()...)
 	}
 	if len(previous) == 0 {
 		return nil
@@ -167,7 +167,7 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	}
 	for i := range facts {
 		f := &facts[i]
-		for _, id := range f.FormerPatients() {
+		for _, id := range f.PreviousPatients() {
 			p := known[id]
 			p.Called, p.CalledAs = f.CalledAbout(id), names[called{f.Report.ID, id}]
 			if p.MergedInto(&f.Report) {
@@ -178,14 +178,14 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	return nil
 }
 
-func (l *locked) previousPatients(ctx context.Context, ids []int64) (map[int64]callout.FormerPatient, error) {
+func (l *locked) previousPatients(ctx context.Context, ids []int64) (map[int64]callout.PreviousPatient, error) {
 	in, args := list(ids)
-	known := map[int64]callout.FormerPatient{}
+	known := map[int64]callout.PreviousPatient{}
 	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, "+reportformat.BirthDate+
 		", u.isDeleted, EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
 		append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
 			var id int64
-			p := callout.FormerPatient{Exists: true}
+			p := callout.PreviousPatient{Exists: true}
 			var born sql.NullTime
 			err := r.Scan(&id, &p.Name, &p.Gender, &born, &p.Deleted, &p.Billed)
 			p.BirthDate = born.Time
